@@ -24,3 +24,99 @@ int64_t scaled_coordinate(const Op *op, int d, int64_t x) {
   int64_t half = x / 2 - (x % 2 < 0);
   return (op->code == OP_FINE ? 2 * x : half) + op->off[d];
 }
+
+/* Is one of the `n` fields marked? */
+static bool any_marked(int n, const int32_t *fields, const bool *marked) {
+  for (int i = 0; i < n; i++)
+    if (marked[fields[i]])
+      return true;
+  return false;
+}
+
+/* Marks field `field`. True if that is news. */
+static bool mark(bool *marked, int32_t field) {
+  bool news = !marked[field];
+  marked[field] = true;
+  return news;
+}
+
+/* Marks what lies on one level with a marked field that the piece reads at the point's own scale or writes, and what it
+ * reads of a coarser level; of the targets also where it reads a finer one. True if that is news. */
+static bool spread_piece(const Piece *piece, bool *marked) {
+  bool any = any_marked(piece->ntargets, piece->targets, marked), news = false;
+  for (const Op *op = piece->body->first; op; op = op->next) {
+    any = any || op->code == OP_FINE || (op->code == OP_ACCESS && marked[op->sym]);
+    news |= op->code == OP_COARSE && mark(marked, op->sym);
+  }
+  for (int t = 0; t < piece->ntargets && any; t++)
+    news |= mark(marked, piece->targets[t]);
+  for (const Op *op = piece->body->first; op && any; op = op->next)
+    news |= op->code == OP_ACCESS && mark(marked, op->sym);
+  return news;
+}
+
+/* The same of all pieces of `n` stencils or inits. */
+static bool spread_stencils(int n, const Stencil *list, bool *marked) {
+  bool news = false;
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < list[i].npieces; k++)
+      news |= spread_piece(&list[i].pieces[k], marked);
+  return news;
+}
+
+void module_mark_coarse(const Module *m, bool *coarse) {
+  for (bool news = module_scaled(m) != NULL; news;) {
+    news = spread_stencils(m->nstencils, m->stencils, coarse) | spread_stencils(m->ninits, m->inits, coarse);
+    for (int f = 0; f < m->nfields; f++)
+      if (m->fields[f].past && coarse[f] != coarse[m->fields[f].present]) {
+        mark(coarse, f);
+        news |= mark(coarse, m->fields[f].present);
+      }
+  }
+}
+
+bool stencil_restricts(const Stencil *st, const bool *coarse) {
+  for (int i = 0; i < st->npieces; i++)
+    for (const Op *op = st->pieces[i].body->first; op; op = op->next)
+      if (op->code == OP_FINE && !coarse[op->sym])
+        return true;
+  return false;
+}
+
+/* Does `st` read a finer level? */
+static bool reads_finer(const Stencil *st) {
+  for (int i = 0; i < st->npieces; i++)
+    for (const Op *op = st->pieces[i].body->first; op; op = op->next)
+      if (op->code == OP_FINE)
+        return true;
+  return false;
+}
+
+const Module *module_stage_levels(const Module *m, Arena *a) {
+  int32_t most = 0;
+  for (int i = 0; i < m->nstencils; i++)
+    most += reads_finer(&m->stencils[i]);
+  if (!most)
+    return m;
+  Module *x = ARENA_NEW(a, Module);
+  *x = *m;
+  x->stencils = ARENA_ARRAY(a, Stencil, m->nstencils + 1);
+  x->updates = ARENA_ARRAY(a, Update, m->nupdates + 1);
+  x->repeats = ARENA_ARRAY(a, Repeat, m->nrepeats + 1);
+  for (int i = 0, more = 0; i < m->nstencils; i++) {
+    more = i && m->stencils[i].stage == m->stencils[i - 1].stage ? more : 0;
+    x->stencils[i] = m->stencils[i];
+    x->stencils[i].stage = m->stencils[i].stage * (most + 1) + more;
+    more += reads_finer(&m->stencils[i]);
+  }
+  for (int i = 0; i < m->nupdates; i++) {
+    x->updates[i] = m->updates[i];
+    x->updates[i].stage *= most + 1;
+  }
+  for (int i = 0; i < m->nrepeats; i++) {
+    x->repeats[i] = m->repeats[i];
+    x->repeats[i].first *= most + 1;
+    x->repeats[i].last = x->repeats[i].last * (most + 1) + most;
+  }
+  return x;
+}

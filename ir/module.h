@@ -106,6 +106,11 @@ typedef struct Side {
   Const value;
 } Side;
 
+/* What a part has of a field: the cells about its own points; all of it, as each part computes all; or all of it, of
+ * which each part computes the cells that stand for its own points, and gets the others' at every exchange. The latter
+ * two are fields of coarser levels of the grid. */
+typedef enum FieldShare { SHARE_CUT, SHARE_ALL, SHARE_GATHERED } FieldShare;
+
 /* When the ghost cells of a field of a part are brought up to date: never (temp), before the first step, or then and
  * after every so many steps. */
 typedef enum Exchange { EXCHANGE_NONE, EXCHANGE_ONCE, EXCHANGE_STEPS } Exchange;
@@ -148,6 +153,7 @@ typedef struct Field {
   int32_t history;       /* older time levels kept, at most MAX_HISTORY */
   int32_t past, present; /* past k > 0: level k of field `present` */
   Exchange exchange;     /* in the program for a part of the grid (GridPart) */
+  FieldShare share;           /* likewise */
   bool ring;             /* likewise: beyond the edges of `whole` its ghost cells go on with the other side's */
   int32_t pitch;         /* number + 1 of the scalar that says how many elements lie from where one row begins to where
                             the next does, which is the extent of the last dimension or more (pass pad-rows); 0: rows
@@ -815,6 +821,13 @@ bool op_reads_field(const Op *op);
 /* Does `st` read such fields? Then it is a launch of its own. The first stencil of `m` that does; NULL: none does. */
 bool stencil_is_scaled(const Stencil *st);
 const Stencil *module_scaled(const Module *m);
+/* Marks, by field, those of all levels but the finest: what stencils compute from a finer level or read as a coarser
+ * one, and all that stencils and inits have beside these on one level. All of `coarse` is false before. */
+void module_mark_coarse(const Module *m, bool *coarse);
+/* Does `st` read a field of the finest level from the level above it, where fields are marked so? */
+bool stencil_restricts(const Stencil *st, const bool *coarse);
+/* `m`, or a copy in memory of `a` in which a stencil that reads a finer level is the last one of its stage. */
+const Module *module_stage_levels(const Module *m, Arena *a);
 /* The coordinate in dimension `d` that `op`, which is such, reads from the point at `x`, before any outside rule. */
 int64_t scaled_coordinate(const Op *op, int d, int64_t x);
 

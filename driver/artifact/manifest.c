@@ -152,6 +152,8 @@ static void set_outside(const ManifestWriter *w, const Field *f, json_t *o) {
 static void set_exchange(const ManifestWriter *w, const Field *f, json_t *o) {
   static const char *const when[] = {"never", "once", "steps"};
   SET(o, "exchange", json_string(when[f->exchange]), "whole", manifest_box(w, f->whole), "ring", json_boolean(f->ring));
+  if (f->share)
+    SET(o, "share", json_string(f->share == SHARE_GATHERED ? "gathered" : "all"));
 }
 
 /* The part of a grid that the module is for. */

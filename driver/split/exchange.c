@@ -132,6 +132,19 @@ static void cells_for_steps(const Split *s, const PartPlan *y, int64_t *lo, int6
   }
 }
 
+/* The points that part `x` gives others of field `f` in dimension `d`: its own; where parts gather a coarser level, for
+ * `steps`, those that stand for them. */
+static void given_points(const PartPlan *x, const Field *f, int d, bool steps, int64_t *lo, int64_t *hi) {
+  const GridPart *part = x->module->part;
+  bool cut = !affine_equal(part->own.lo[d], part->whole.lo[d]);
+  *lo = x->lo[d];
+  *hi = x->hi[d];
+  if (!steps || f->share != SHARE_GATHERED)
+    return;
+  *lo = cut ? (x->lo[d] + 1) / 2 : INT64_MIN / 2;
+  *hi = cut ? (x->hi[d] + 2) / 2 - 1 : INT64_MAX / 2;
+}
+
 /* The transfer of field `field` from part `from`, `turns` times around, to part `to`: of what `steps` need, or of all
  * cells. False if they have nothing in common. Parts that lie beside each other in a dimension that the field does not
  * have give each other nothing: each has its cells itself. */
@@ -142,7 +155,7 @@ static bool find_transfer(const StcPlan *p, int from, int to, int field, bool st
   int64_t lo[MAX_RANK], hi[MAX_RANK];
   bool any = part_cells(y, field, lo, hi);
   *out = (Transfer){.from = from, .to = to, .field = field};
-  if (steps)
+  if (steps && !f->share)
     cells_for_steps(s, y, lo, hi);
   for (int d = 0; d < s->rank && any; d++) {
     int64_t by = turns[d] * (s->hi[d] - s->lo[d] + 1), first = affine_eval(f->whole->lo[d], y->scalars, NULL),
@@ -152,8 +165,10 @@ static bool find_transfer(const StcPlan *p, int from, int to, int field, bool st
       any = x->at[d] == y->at[d] && !turns[d];
       continue;
     }
-    first = (first > x->lo[d] ? first : x->lo[d]) + by;
-    last = (last < x->hi[d] ? last : x->hi[d]) + by;
+    int64_t given_first, given_last;
+    given_points(x, f, d, steps, &given_first, &given_last);
+    first = (first > given_first ? first : given_first) + by;
+    last = (last < given_last ? last : given_last) + by;
     out->lo[d] = lo[d] > first ? lo[d] : first;
     out->hi[d] = hi[d] < last ? hi[d] : last;
     out->shift[d] = by;
@@ -203,7 +218,7 @@ void split_find_transfers(StcPlan *p) {
   const Module *m = s->part[0].module;
   s->of_field = ARENA_ARRAY(p->w.arena, FieldTransfers, m->nfields + 1);
   for (int f = 0; f < m->nfields; f++)
-    for (int to = 0; to < s->nparts && m->fields[f].exchange == EXCHANGE_STEPS; to++)
+    for (int to = 0; to < s->nparts && m->fields[f].exchange == EXCHANGE_STEPS && m->fields[f].share != SHARE_ALL; to++)
       for (int from = 0; from < s->nparts; from++)
         add_transfers(p, from, to, f, true);
 }

@@ -1,20 +1,23 @@
-/* phases.c: steps with updates and repeats over parts. Each stage of the step has a program of its own for a part
+/* phases.c: steps with updates, repeats and levels over parts. Each stage of the step has a program of its own for a part
  * (passes/stencil/distribute-stages.c), here a phase, whose plan works on the fields of the part's plan; that one is
  * of the first phase. Between phases rank 0 combines what updates and reductions reduce (evaluate.c), so that all take
  * the same values and the same branch; updates that look at no field each rank computes by itself, by the reference.
- * Ghost cells are exchanged before a phase that looks at other points once they are too old for it. */
+ * Ghost cells are exchanged before a phase that looks at other points once they are too old for it, and behind one that
+ * computes a coarser level of the grid from the finest: all parts have all of those. */
 #include "driver/split/split.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* The stencils of one stage. of_field: by field of its plans' module the number in the parts' module, -1: none.
- * around: they look at other points than their own, so that ghost cells are right no further out behind them. repeat:
+ * around: they look at other points than their own, so that ghost cells are right no further out behind them.
+ * restricts: they compute, of a coarser level, the points that stand for the part's own, so that an exchange follows.
+ * repeat:
  * the number of the repeat whose rounds have these stencils and nothing else, and which may be made several at a time;
  * -1: none. */
 typedef struct Phase {
   int32_t stage, repeat;
-  bool around;
+  bool around, restricts;
   StcProgram *program;
   StcPlan **plan;    /* by part of this rank */
   Windows **windows; /* likewise */
@@ -36,7 +39,8 @@ struct Phases {
 /* ---------------------------------------------------------------- making them */
 
 bool phases_are_needed(const StcPlan *p) {
-  return module_has_stages(p->program->reference) || module_state(p->program->reference);
+  const Module *m = p->program->reference;
+  return module_has_stages(m) || module_state(m) || module_scaled(m);
 }
 
 int64_t split_level(const StcPlan *p) {
@@ -73,13 +77,17 @@ static void list_stages(StcPlan *p, Phases *x) {
     add_stage(p, x, module_last_stage(m));
 }
 
-/* Do stencils of the stage look at other points? */
-static bool stage_looks_around(const Module *m, int32_t stage) {
-  bool around = false;
-  for (int i = 0; i < m->nstencils; i++)
-    for (int k = 0; k < m->stencils[i].npieces && m->stencils[i].stage == stage; k++)
-      around = around || body_looks_around(m, &m->stencils[i].pieces[k].box, m->stencils[i].pieces[k].body);
-  return around;
+/* Do stencils of the stage look at other points of what is cut? Those of coarser levels do where they restrict. */
+static void look_around(const Module *m, const bool *coarse, Phase *x) {
+  for (int i = 0; i < m->nstencils; i++) {
+    const Stencil *st = &m->stencils[i];
+    if (st->stage != x->stage)
+      continue;
+    x->restricts = x->restricts || stencil_restricts(st, coarse);
+    for (int k = 0; k < st->npieces && !coarse[st->targets[0]]; k++)
+      x->around = x->around || body_looks_around(m, &st->pieces[k].box, st->pieces[k].body);
+  }
+  x->around = x->around || x->restricts;
 }
 
 /* Are the stencils of the stage the same in each step, whatever its number? Fields get their next frames by it: runs
@@ -139,7 +147,9 @@ StcStatus phases_make(StcPlan *p, const char *cut, bool lean, StcProgram **first
   Phases *x = ARENA_NEW(p->w.arena, Phases);
   StcStatus s = STC_OK;
   int n = 0;
-  *x = (Phases){.m = p->program->reference};
+  *x = (Phases){.m = module_stage_levels(p->program->reference, p->w.arena)};
+  bool *coarse = ARENA_ARRAY(p->w.arena, bool, x->m->nfields + 1);
+  module_mark_coarse(x->m, coarse);
   list_stages(p, x);
   x->values = ARENA_ARRAY(p->w.arena, void *, x->m->nparam_arrays + 1);
   for (int i = 0; i < x->n; i++)
@@ -147,7 +157,7 @@ StcStatus phases_make(StcPlan *p, const char *cut, bool lean, StcProgram **first
   for (int i = 0; i < x->n && !s; i++) {
     Phase *phase = &x->list[n];
     *phase = x->list[i];
-    phase->around = stage_looks_around(x->m, phase->stage);
+    look_around(x->m, coarse, phase);
     s = program_stage(p->program, cut, phase->stage, rounds_between(x->m, phase->repeat), lean, &phase->program);
     if (!s && (phase->program->module->nstencils || (i + 1 == x->n && !n)))
       n++;
@@ -456,6 +466,8 @@ static int64_t run_phase(Step *t, int k, int64_t most) {
       split_name_part(t->p, i);
   }
   split->age += x->around ? steps : 0;
+  if (x->restricts)
+    t->s = split_exchange(t->p, t->s);
   return steps;
 }
 

@@ -133,14 +133,6 @@ static StcStatus check_program(StcPlan *p) {
   if (p->program->options.passes)
     return diag_error(p->w.diags, no_loc(), "-passes runs what it names and nothing else: it cannot cut a grid"),
            STC_USAGE;
-  const Module *m = p->program->module;
-  const Stencil *scaled = module_scaled(m);
-  if (scaled)
-    return diag_error(p->w.diags, scaled->loc,
-                      "'%s' reads another level of the grid, and the grid of such a program cannot be cut into parts "
-                      "yet; run it in one piece",
-                      scaled->name),
-           STC_USAGE;
   return STC_OK;
 }
 
@@ -150,8 +142,8 @@ static StcStatus check_turns(StcPlan *p) {
   if (phases_are_needed(p))
     return diag_error(
                p->w.diags, no_loc(),
-               "%s has steps with `update` or `repeat`: parts of its grid cannot take turns on a device yet; give "
-               "it the memory that it needs",
+               "%s has steps with `update`, `repeat` or `levels`: parts of its grid cannot take turns on a device yet; "
+               "give it the memory that it needs",
                p->program->name),
            STC_USAGE;
   if (kind->dlpack != DEVICE_MEMORY_HERE && !(kind->carry && kind->pinned_new && kind->mark && kind->send))
@@ -219,7 +211,7 @@ static StcStatus check_probes(StcPlan *p) {
  * inits are another matter. */
 static StcStatus allows_lean(const StcPlan *p, const char *cut, bool *yes) {
   const Module *m = p->program->reference;
-  *yes = m->nreductions + m->nprobes == 0 && !module_has_stages(m) && !module_state(m);
+  *yes = m->nreductions + m->nprobes == 0 && !module_has_stages(m) && !module_state(m) && !module_scaled(m);
   return *yes ? STC_OK : program_can_cut(p->program, cut, true, yes);
 }
 

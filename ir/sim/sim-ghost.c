@@ -3,9 +3,10 @@
  * steps are right since. Only to points that the part owns no stale value may come. */
 #include "ir/sim/simulate.h"
 
-/* Is `p` a point of field `f` that the part does not own? All own what they have in dimensions that f does not have. */
+/* Is `p` a point of field `f` that the part does not own? All own what they have in dimensions that f does not have, and
+ * of coarser levels of the grid. */
 static bool is_outside(const Ghosts *g, const Field *f, const int64_t *p, int64_t reach_lo[], int64_t reach_hi[]) {
-  for (int d = 0; d < f->box.rank; d++)
+  for (int d = 0; d < f->box.rank && !f->share; d++)
     if (!field_lacks(f, d) &&
         (p[d] < g->lo[d] - (reach_lo ? reach_lo[d] : 0) || p[d] > g->hi[d] + (reach_hi ? reach_hi[d] : 0)))
       return true;

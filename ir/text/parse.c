@@ -159,6 +159,9 @@ static void parse_exchange(Parser *p, Field *f) {
   if (!local && !reader_accept_word(&p->r, "exchange"))
     return;
   f->exchange = local ? EXCHANGE_NONE : reader_accept_word(&p->r, "once") ? EXCHANGE_ONCE : EXCHANGE_STEPS;
+  f->share = reader_accept_word(&p->r, "all")        ? SHARE_ALL
+             : reader_accept_word(&p->r, "gathered") ? SHARE_GATHERED
+                                                     : SHARE_CUT;
   f->ring = reader_accept_word(&p->r, "ring");
   reader_expect_word(&p->r, "of");
   Box *whole = ARENA_NEW(p->arena, Box);

@@ -313,7 +313,8 @@ static void print_field(Str *s, const Module *m, const Field *f) {
   if (f->past)
     text_put(s, m, " past %d of %@", (int)f->past, field_name(m, f->present));
   if (f->whole) {
-    text_put(s, m, "%s%s", exchanges[f->exchange], f->ring ? " ring of " : " of ");
+    static const char *const shares[] = {"", " all", " gathered"};
+    text_put(s, m, "%s%s%s", exchanges[f->exchange], shares[f->share], f->ring ? " ring of " : " of ");
     field_box_print(s, m, f, f->whole);
   }
   if (f->pitch) {

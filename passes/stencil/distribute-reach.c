@@ -26,12 +26,12 @@ static bool distance(const Parts *p, const Piece *piece, int field, int d, int64
   return true;
 }
 
-/* How many cells below and above a point the access leads in dimension `d`. False after an error, which is reported to
- * `diags`, unless that is NULL. */
+/* How many cells below and above a point, or above the first of those it stands for, the access leads in dimension `d`. False after an
+ * error, which is reported to `diags`, unless that is NULL. */
 static bool access_reach(const Parts *p, const Piece *piece, const Op *op, int d, int64_t *lo, int64_t *hi,
                          Diags *diags) {
   const Field *f = &p->m->fields[op->sym];
-  int64_t beyond, least, most;
+  int64_t beyond = 0, least, most;
   if (field_lacks(f, d)) {
     *lo = *hi = 0;
     return true;
@@ -39,7 +39,7 @@ static bool access_reach(const Parts *p, const Piece *piece, const Op *op, int d
   outside_reach(f->outside[d], op->off[d], &least, &most);
   *lo = larger(0, -least);
   *hi = larger(0, most);
-  if (!distance(p, piece, op->sym, d, &beyond)) {
+  if (op->code != OP_FINE && !distance(p, piece, op->sym, d, &beyond)) {
     if (diags)
       diag_error(diags, op->loc,
                  "a grid cannot yet be cut along dimension %d where '%s' is read at points that may lie far from its "
@@ -62,7 +62,7 @@ static bool must_be_there(const Field *f) { return f->temp || !outside_any(f); }
 static bool trace_reach(const Parts *p, const Stencil *st, Extent *x, Extent *fields, bool back, Diags *diags) {
   for (int k = 0; k < st->npieces; k++)
     for (const Op *op = st->pieces[k].body->first; op; op = op->next)
-      for (int d = 0; op->code == OP_ACCESS && d < p->m->grid.rank; d++) {
+      for (int d = 0; op_reads_field(op) && !p->coarse[op->sym] && d < p->m->grid.rank; d++) {
         Extent *f = &fields[op->sym];
         int64_t lo, hi;
         if (!p->cut[d])

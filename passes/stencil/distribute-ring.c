@@ -41,7 +41,7 @@ static bool spread_ring(Parts *p, const Piece *piece) {
   bool *used = ARENA_ARRAY(p->m->arena, bool, count_values(piece)), news = false;
   mark_used(p, piece, true, used);
   for (const Op *op = piece->body->first; op; op = op->next)
-    if (op->code == OP_ACCESS && used[op->results[0]->id] && !p->ring[op->sym])
+    if (op->code == OP_ACCESS && used[op->results[0]->id] && !p->ring[op->sym] && !p->coarse[op->sym])
       p->ring[op->sym] = news = true;
   for (int t = 0; t < piece->ntargets; t++)
     if (p->m->fields[piece->targets[t]].past && p->ring[p->m->fields[piece->targets[t]].present])
@@ -80,7 +80,7 @@ static bool find_rings(Parts *p) {
   p->ring = ARENA_ARRAY(m->arena, bool, m->nfields + 1);
   for (int f = 0; f < m->nfields; f++)
     for (int d = 0; d < m->grid.rank; d++) {
-      bool turns = p->cut[d] && m->fields[f].outside[d] == OUTSIDE_PERIODIC;
+      bool turns = p->cut[d] && !p->coarse[f] && m->fields[f].outside[d] == OUTSIDE_PERIODIC;
       p->turns[d] |= turns;
       any |= p->ring[f] |= turns;
     }
@@ -116,7 +116,8 @@ bool distribute_check_access(const Parts *p, const Piece *piece, const Op *op, D
   const Field *f = &p->m->fields[op->sym];
   for (int d = 0; d < p->m->grid.rank; d++) {
     bool periodic = f->outside[d] == OUTSIDE_PERIODIC && is_around(p, &f->box, d);
-    if (!p->turns[d] || !p->ring[op->sym] || periodic || field_lacks(f, d) || stays(f, &piece->box, op->off[d], d))
+    bool within = op->code == OP_FINE ? op->off[d] == 0 || op->off[d] == 1 : stays(f, &piece->box, op->off[d], d);
+    if (!p->turns[d] || !p->ring[op->sym] || periodic || field_lacks(f, d) || within)
       continue;
     if (!diags)
       return false;
@@ -159,8 +160,10 @@ static bool check_accesses(const Parts *p) {
     for (int k = 0; k < p->m->stencils[i].npieces; k++) {
       const Piece *piece = &p->m->stencils[i].pieces[k];
       for (const Op *op = piece->body->first; op; op = op->next)
-        if (op->code == OP_ACCESS && !distribute_check_access(p, piece, op, p->c->diags))
+        if ((op->code == OP_ACCESS || op->code == OP_FINE) && !distribute_check_access(p, piece, op, p->c->diags))
           return false;
+      if (!distribute_check_coarse(p, piece))
+        return false;
     }
   return true;
 }

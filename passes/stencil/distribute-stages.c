@@ -1,4 +1,4 @@
-/* distribute-stages.c: the grid of a program with updates or repeats. Its step is no list of stencils: what is updated
+/* distribute-stages.c: the grid of a program with updates, repeats or levels. Its step is no list of stencils: what is updated
  * depends on all parts, and the rounds of a repeat end for all of them at once. So there is a program for each stage
  * (Stencil.stage, option stage) that makes the stencils of that stage and nothing else, as a step of its own, from what
  * the others left in the same fields. Who runs them evaluates updates and reductions between them (option watch), and
@@ -39,9 +39,13 @@ static void keep_temps(Module *m) {
 }
 
 void distribute_stages(Parts *p) {
-  p->staged = module_has_stages(p->m) || module_state(p->m);
+  p->staged = module_has_stages(p->m) || module_state(p->m) || module_scaled(p->m);
   if (!p->staged)
     return;
+  const Module *staged = module_stage_levels(p->m, p->m->arena);
+  p->m->stencils = staged->stencils;
+  p->m->updates = staged->updates;
+  p->m->repeats = staged->repeats;
   p->watch = p->watches ? p->watch : -1;
   p->watches = true;
   pass_history(p->c, p->m, 0, NULL);
@@ -67,8 +71,8 @@ bool distribute_keep_stage(Parts *p) {
     return true;
   if (p->stage < 0 && !(p->watches && p->watch >= 0)) {
     diag_error(p->c->diags, no_loc(),
-               "pass 'distribute': the step has updates or repeats, so there is a program for each of its stages: "
-               "option stage=N asks for one");
+               "pass 'distribute': the step has updates, repeats or levels, so there is a program for each of its "
+               "stages: option stage=N asks for one");
     return false;
   }
   for (int i = 0; i < m->nstencils; i++)

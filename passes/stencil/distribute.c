@@ -24,6 +24,11 @@
  * part; that is as wrong as the outermost ghost cells are anyway behind a step, and comes no further inward than those:
  * after k steps all cells are right that are no further out than `part.steps` - k times the reach.
  *
+ * Of fields on coarser levels of a grid (`levels`) parts have all cells, and compute all of them alike, at the points of
+ * the whole grid: they are few, and what is read of them is there without an exchange. Of what is computed from the
+ * finest level, of which a part has no more than the cells about its own points, a part computes the points that stand
+ * for these; such a field is `gathered`: others' cells come at every exchange (distribute-levels.c).
+ *
  * `gives` says which points a launch stores, by the params `part.first.D` and `part.last.D` in the dimensions that are
  * cut, the last one aside, where vectors would begin elsewhere. By default it is the part's whole grid. Kernels of
  * threads in blocks begin their tiles there: before an exchange a launcher so has them compute what the part owns, not
@@ -39,7 +44,7 @@
  * `watch=all` a part has as many ghost cells as reductions and probes need, too, and `watch=N` makes the program by
  * which it looks at what number N of these does, of reductions and then probes: one stencil that writes their values to
  * a field of its own, the last, and changes nothing else. Behind probes the updates have numbers, too. A step with
- * updates or repeats has a program for each of its stages, which `stage=N` asks for (distribute-stages.c). `rows=1`
+ * updates, repeats or levels has a program for each of its stages, which `stage=N` asks for (distribute-stages.c). `rows=1`
  * makes, of a reduction whose rows are not cut, one
  * without stencils that evaluates it over the rows that hidden params `part.row.first.D` and `part.row.last.D` name; a
  * launcher that names as many as the reduction has blocks finds each one's value in its block's element. With `stc
@@ -69,8 +74,7 @@ Affine distribute_param(Parts *p, const char *name, Affine x) {
   return affine_scalar(m->arena, add_scalar(p, name, true, expr));
 }
 
-/* A let that is the smaller (OP_MIN) or larger (OP_MAX) of two bounds. */
-static Affine add_let(Parts *p, const char *name, Opcode code, Affine x, Affine y) {
+Affine distribute_let(Parts *p, const char *name, Opcode code, Affine x, Affine y) {
   Module *m = p->m;
   Block *expr = block_new(m->arena, NULL);
   Builder b = builder_at_end(m->arena, expr);
@@ -96,10 +100,10 @@ static void add_place(Parts *p) {
     p->from[d] = affine_sub(a, p->part->own.lo[d], affine_scale(a, steps, p->part->reach.lo[d]));
     p->to[d] = affine_add(a, p->part->own.hi[d], affine_scale(a, steps, p->part->reach.hi[d]));
     if (p->init_reach.lo[d] > p->part->reach.lo[d])
-      p->from[d] = add_let(p, arena_printf(a, "part.below.%d", d), OP_MIN, p->from[d],
+      p->from[d] = distribute_let(p, arena_printf(a, "part.below.%d", d), OP_MIN, p->from[d],
                            affine_add_const(p->part->own.lo[d], -p->init_reach.lo[d]));
     if (p->init_reach.hi[d] > p->part->reach.hi[d])
-      p->to[d] = add_let(p, arena_printf(a, "part.above.%d", d), OP_MAX, p->to[d],
+      p->to[d] = distribute_let(p, arena_printf(a, "part.above.%d", d), OP_MAX, p->to[d],
                          affine_add_const(p->part->own.hi[d], p->init_reach.hi[d]));
   }
 }
@@ -110,9 +114,9 @@ static const Bounds *meet(Parts *p, int d, Affine lo, Affine hi) {
     if (p->bounds[i].d == d && affine_equal(p->bounds[i].lo, lo) && affine_equal(p->bounds[i].hi, hi))
       return &p->bounds[i];
   Arena *a = p->m->arena;
-  Affine from = add_let(p, arena_printf(a, "part.from.%d.%d", d, p->nbounds), OP_MAX, lo, p->from[d]);
-  Affine to = add_let(p, arena_printf(a, "part.min.%d.%d", d, p->nbounds), OP_MIN, hi, p->to[d]);
-  to = add_let(p, arena_printf(a, "part.to.%d.%d", d, p->nbounds), OP_MAX, affine_add_const(from, -1), to);
+  Affine from = distribute_let(p, arena_printf(a, "part.from.%d.%d", d, p->nbounds), OP_MAX, lo, p->from[d]);
+  Affine to = distribute_let(p, arena_printf(a, "part.min.%d.%d", d, p->nbounds), OP_MIN, hi, p->to[d]);
+  to = distribute_let(p, arena_printf(a, "part.to.%d.%d", d, p->nbounds), OP_MAX, affine_add_const(from, -1), to);
   ARENA_PUSH(a, p->bounds, p->nbounds, ((Bounds){d, lo, hi, from, to}));
   return &p->bounds[p->nbounds - 1];
 }
@@ -211,6 +215,12 @@ static void distribute_stencils(Parts *p) {
     out.npieces = 0;
     for (int k = 0; k < st->npieces; k++) {
       const Piece *piece = &st->pieces[k];
+      if (piece_is_coarse(p, piece)) {
+        Piece x = *piece;
+        x.box = distribute_coarse_box(p, x.box, stencil_restricts(st, p->coarse));
+        ARENA_PUSH(m->arena, out.pieces, out.npieces, x);
+        continue;
+      }
       distribute_piece(p, piece, &p->depth[i], piece->ntargets && p->ring[piece->targets[0]], &out);
     }
     *st = out;
@@ -226,7 +236,10 @@ static void distribute_inits(Parts *p) {
     out.pieces = NULL;
     out.npieces = 0;
     for (int k = 0; k < st->npieces; k++)
-      distribute_piece(p, &st->pieces[k], &p->init_depth[i], p->turned[i][k], &out);
+      if (piece_is_coarse(p, &st->pieces[k]))
+        ARENA_PUSH(m->arena, out.pieces, out.npieces, st->pieces[k]);
+      else
+        distribute_piece(p, &st->pieces[k], &p->init_depth[i], p->turned[i][k], &out);
     *st = out;
   }
 }
@@ -243,6 +256,9 @@ static void distribute_fields(Parts *p) {
     bool changes = f->past || stencils_write(m->nstencils, m->stencils, i);
     f->exchange = f->temp ? EXCHANGE_NONE : changes ? EXCHANGE_STEPS : EXCHANGE_ONCE;
     f->derived = false;
+    f->share = distribute_share(p, i);
+    if (f->share)
+      continue;
     for (int d = 0; d < f->box.rank && f->ring; d++)
       if (p->turns[d]) {
         f->box.lo[d] = p->part->whole.lo[d];
@@ -269,14 +285,18 @@ static void add_gives(Parts *p) {
   }
 }
 
-/* The grid is what holds all of the fields' cells. What belongs to the whole grid goes. */
+/* The grid is what holds all of the fields' cells, where stencils are of coarser levels the whole one. What belongs to
+ * the whole grid goes. */
 static void distribute_rest(Parts *p) {
   Module *m = p->m;
   bool ring = false;
   for (int i = 0; i < m->nfields; i++)
     ring |= p->ring[i];
-  m->grid = clip(p, m->grid, NULL, ring);
-  add_gives(p);
+  p->part->gives = m->grid;
+  if (!distribute_has_coarse(p)) {
+    m->grid = clip(p, m->grid, NULL, ring);
+    add_gives(p);
+  }
   for (int i = 0; i < m->nparam_arrays; i++)
     m->param_arrays[i].role = ARRAY_GIVEN, m->param_arrays[i].value = NULL;
   m->nreductions = p->rows ? 1 : 0;
@@ -357,14 +377,6 @@ static bool sweep_stays_whole(const Parts *p, const Stencil *st) {
 
 /* Finds what the part's program needs of its neighbours. False after an error: nobody knows. */
 static bool analyse(Parts *p) {
-  const Stencil *scaled = module_scaled(p->m);
-  if (scaled) {
-    diag_error(p->c->diags, scaled->loc,
-               "pass 'distribute': '%s' reads another level of the grid, and the grid of such a program cannot be cut "
-               "yet: run it on one device, without --split",
-               scaled->name);
-    return false;
-  }
   for (int i = 0; i < p->m->ninits; i++)
     if (p->m->inits[i].once) {
       diag_error(p->c->diags, p->m->inits[i].loc,
@@ -377,6 +389,7 @@ static bool analyse(Parts *p) {
     if (!sweep_stays_whole(p, &p->m->stencils[i]))
       return false;
   distribute_stages(p);
+  distribute_levels(p);
   distribute_add_watches(p);
   return distribute_rings(p) && distribute_reach(p);
 }

@@ -7,6 +7,7 @@
  *   distribute-watch.c  what reductions and probes look at
  *   distribute-init.c   which inits parts can do, and how far these look
  *   distribute-stages.c steps with updates and repeats: a program for each stage
+ *   distribute-levels.c coarser levels of the grid, which parts have as a whole
  */
 #ifndef STC_DISTRIBUTE_H
 #define STC_DISTRIBUTE_H
@@ -31,7 +32,8 @@ typedef struct Inside {
  * number of the one that the module is for, -1: it is for the steps; rows: that one, a reduction, is to be evaluated
  * over rows that the launcher names; nwatches, nfields: how many there are, and fields before theirs. ring[f]: beyond
  * the edges of the grid field f goes on with the other side's values, and stencils compute it there, in the dimensions
- * that `turns` names: those that are cut and in which a field is periodic. depth[i]: how far
+ * that `turns` names: those that are cut and in which a field is periodic. coarse[f]: it is of a coarser level of the
+ * grid, and parts have all of it (module_mark_coarse). depth[i]: how far
  * in from the outermost cells stencil number i stays. from, to: where the outermost cells are. staged: the step has
  * updates or repeats; then stage: the one that the module is for, -1: none was asked for. */
 typedef struct Parts {
@@ -40,7 +42,7 @@ typedef struct Parts {
   GridPart *part;
   bool cut[MAX_RANK], turns[MAX_RANK], inits, watches, rows, staged;
   int watch, nwatches, nfields, stage;
-  bool *ring;
+  bool *ring, *coarse;
   Extent *depth, *init_depth, init_reach;
   bool **turned;
   Affine from[MAX_RANK], to[MAX_RANK];
@@ -52,8 +54,25 @@ typedef struct Parts {
 
 /* Does `box` go from one end of the whole grid to the other in dimension `d`? */
 bool is_around(const Parts *p, const Box *box, int d);
+/* A let that is `x` and `y` combined by OP_MIN, OP_MAX or OP_DIV. */
+Affine distribute_let(Parts *p, const char *name, Opcode code, Affine x, Affine y);
 /* The number of a new hidden param that is `x` unless it is given, as a bound. */
 Affine distribute_param(Parts *p, const char *name, Affine x);
+/* Finds the fields of coarser levels. Behind distribute_stages, before watches are added. */
+void distribute_levels(Parts *p);
+/* Has the piece targets of a coarser level, so that parts compute all of it, or what of it stands for their own points?
+ */
+bool piece_is_coarse(const Parts *p, const Piece *piece);
+/* The points of `box`, of a piece of such a stencil, that a part computes: all, unless the stencil `restricts`, reads
+ * what parts have no more of than the cells about their own points. */
+Box distribute_coarse_box(Parts *p, Box box, bool restricts);
+/* Does a ring that is computed beyond the edges of the grid find there what it reads of coarser levels? Reports it if
+ * not. */
+bool distribute_check_coarse(const Parts *p, const Piece *piece);
+/* How parts share field number `f`. */
+FieldShare distribute_share(const Parts *p, int f);
+/* Are stencils of the module of coarser levels? */
+bool distribute_has_coarse(const Parts *p);
 /* Finds the fields that go around: those that are periodic, and all that stencils need to compute them beyond the
  * edges. Stencils with targets of both kinds are taken apart. False after an error: such a field has another rule. */
 bool distribute_rings(Parts *p);

@@ -999,7 +999,7 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         steps = r.choice([0, 1, 2, 3, 3, 5, 9, 7] + ([] if "reduce" in tree.text() or "until" in tree.text() or "update" in tree.text() or self.repeats or checks else [7, 12]))
         given, runs = self.given(tree), list(self.schedules(tree, device.split(":")[0] if device and often == 1 else device))
         runs = framed(runs if checks else dense(runs, self.seed), self.seed, self.layered)
-        runs += [] if (device and often < 1) or self.has_levels else list(self.splits(sizes, often, device, runs))
+        runs += [] if device and often < 1 else list(self.splits(sizes, often, device, runs))
         runs = list(self.leveled_runs(self.swept_runs(runs)))
         case = Case(tree, sizes, steps, given, stored, self.options, runs)
         case = later(case if self.has_levels else longer(case, self.least, self.seed, device), self.seed)
