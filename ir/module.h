@@ -106,9 +106,9 @@ typedef struct Side {
   Const value;
 } Side;
 
-/* What a part has of a field: the cells about its own points; all of it, as each part computes all; or all of it, of
- * which each part computes the cells that stand for its own points, and gets the others' at every exchange. The latter
- * two are fields of coarser levels of the grid. */
+/* What a part has of a field: the cells about its own points (CUT); all of it, as each part computes all; or all of it
+ * (GATHERED), but each part computes the cells that stand for its own points, and gets the others' at every exchange.
+ * The latter two are fields of coarser levels of the grid. */
 typedef enum FieldShare { SHARE_CUT, SHARE_ALL, SHARE_GATHERED } FieldShare;
 
 /* When the ghost cells of a field of a part are brought up to date: never (temp), before the first step, or then and

@@ -132,9 +132,7 @@ static void cells_for_steps(const Split *s, const PartPlan *y, int64_t *lo, int6
   }
 }
 
-/* The points that part `x` gives others of field `f` in dimension `d`: its own; where parts gather a coarser level, for
- * `steps`, those that stand for them. */
-static void given_points(const PartPlan *x, const Field *f, int d, bool steps, int64_t *lo, int64_t *hi) {
+void part_gives(const PartPlan *x, const Field *f, int d, bool steps, int64_t *lo, int64_t *hi) {
   const GridPart *part = x->module->part;
   bool cut = !affine_equal(part->own.lo[d], part->whole.lo[d]);
   *lo = x->lo[d];
@@ -166,7 +164,7 @@ static bool find_transfer(const StcPlan *p, int from, int to, int field, bool st
       continue;
     }
     int64_t given_first, given_last;
-    given_points(x, f, d, steps, &given_first, &given_last);
+    part_gives(x, f, d, steps, &given_first, &given_last);
     first = (first > given_first ? first : given_first) + by;
     last = (last < given_last ? last : given_last) + by;
     out->lo[d] = lo[d] > first ? lo[d] : first;

@@ -20,7 +20,7 @@ static StcStatus open_part(StcPlan *p, PartPlan *part) {
   q->ghosts = g;
   for (int f = 0; f < q->module->nfields; f++) {
     int64_t shape[MAX_RANK], n = field_shape(&q->module->fields[f], q->scalars, shape);
-    if (q->module->fields[f].exchange == EXCHANGE_NONE)
+    if (q->module->fields[f].exchange == EXCHANGE_NONE || q->module->fields[f].share == SHARE_ALL)
       continue;
     g->levels[f] = calloc((size_t)n + 1, sizeof **g->levels);
     if (!g->levels[f])
@@ -59,6 +59,31 @@ void ghosts_scattered(StcPlan *p) {
     ghosts_came_in(p, i);
 }
 
+/* Is element `n` of field `f`, which parts gather, one that part `x` gives others, for `steps` or when it is set? */
+static bool is_given(const PartPlan *x, const Field *f, bool steps, const int64_t *shape, int64_t n) {
+  bool given = true;
+  for (int d = f->box.rank - 1; d >= 0; d--) {
+    int64_t lo, hi, at = n % shape[d] + affine_eval(f->box.lo[d], x->plan->scalars, NULL);
+    part_gives(x, f, d, steps, &lo, &hi);
+    given = given && at >= lo && at <= hi;
+    n /= shape[d];
+  }
+  return given;
+}
+
+void ghosts_restricted(const StcPlan *p) {
+  for (int i = p->split->begin; i < p->split->end; i++) {
+    const StcPlan *q = p->split->part[i].plan;
+    for (int f = 0; q->ghosts && f < q->module->nfields; f++) {
+      int64_t shape[MAX_RANK], n = field_shape(&q->module->fields[f], q->scalars, shape);
+      bool gathered = q->module->fields[f].share == SHARE_GATHERED && q->ghosts->levels[f];
+      for (int64_t k = 0; k < n && gathered; k++)
+        if (!is_given(&p->split->part[i], &q->module->fields[f], true, shape, k))
+          q->ghosts->levels[f][k] = -1;
+    }
+  }
+}
+
 /* Notes a run of cells (a runs_each callback). */
 typedef struct Noting {
   int64_t *levels, done;
@@ -75,7 +100,7 @@ void ghosts_note(const StcPlan *p, const Transfer *t) {
   const Split *s = p->split;
   const PartPlan *y = &s->part[t->to];
   CellArray to = {0};
-  if (!y->plan || !y->plan->ghosts)
+  if (!y->plan || !y->plan->ghosts || !y->plan->ghosts->levels[t->field])
     return;
   part_cells(y, t->field, to.lo, to.hi);
   Runs r = runs_of(s->rank, t->lo, t->hi, &to, &to);
@@ -92,8 +117,10 @@ void ghosts_forget(const StcPlan *p, int field) {
   for (int i = p->split->begin; i < p->split->end; i++) {
     const StcPlan *q = p->split->part[i].plan;
     int64_t shape[MAX_RANK], n = field_shape(&q->module->fields[field], q->scalars, shape);
+    const Field *f = &q->module->fields[field];
     for (int64_t k = 0; q->ghosts && q->ghosts->levels[field] && k < n; k++)
-      q->ghosts->levels[field][k] = -1;
+      if (f->share != SHARE_GATHERED || !is_given(&p->split->part[i], f, false, shape, k))
+        q->ghosts->levels[field][k] = -1;
   }
 }
 

@@ -1,9 +1,9 @@
-/* phases.c: steps with updates, repeats and levels over parts. Each stage of the step has a program of its own for a part
- * (passes/stencil/distribute-stages.c), here a phase, whose plan works on the fields of the part's plan; that one is
- * of the first phase. Between phases rank 0 combines what updates and reductions reduce (evaluate.c), so that all take
- * the same values and the same branch; updates that look at no field each rank computes by itself, by the reference.
- * Ghost cells are exchanged before a phase that looks at other points once they are too old for it, and behind one that
- * computes a coarser level of the grid from the finest: all parts have all of those. */
+/* phases.c: steps with updates, repeats and levels over parts. Each stage of the step has a program of its own for a
+ * part (passes/stencil/distribute-stages.c), here a phase, whose plan works on the fields of the part's plan; that one
+ * is of the first phase. Between phases rank 0 combines what updates and reductions reduce (evaluate.c), so that all
+ * take the same values and the same branch; updates that look at no field each rank computes by itself, by the
+ * reference. Ghost cells are exchanged before a phase that looks at other points once they are too old for it, and
+ * behind one that computes a coarser level of the grid from the finest: all parts have all of those. */
 #include "driver/split/split.h"
 
 #include <stdlib.h>
@@ -12,9 +12,8 @@
 /* The stencils of one stage. of_field: by field of its plans' module the number in the parts' module, -1: none.
  * around: they look at other points than their own, so that ghost cells are right no further out behind them.
  * restricts: they compute, of a coarser level, the points that stand for the part's own, so that an exchange follows.
- * repeat:
- * the number of the repeat whose rounds have these stencils and nothing else, and which may be made several at a time;
- * -1: none. */
+ * repeat: the number of the repeat whose rounds have these stencils and nothing else, and which may be made several at
+ * a time; -1: none. */
 typedef struct Phase {
   int32_t stage, repeat;
   bool around, restricts;
@@ -466,8 +465,10 @@ static int64_t run_phase(Step *t, int k, int64_t most) {
       split_name_part(t->p, i);
   }
   split->age += x->around ? steps : 0;
-  if (x->restricts)
+  if (x->restricts) {
+    ghosts_restricted(t->p);
     t->s = split_exchange(t->p, t->s);
+  }
   return steps;
 }
 

@@ -271,6 +271,9 @@ char *transfer_cells(const StcPlan *p, const Transfer *t, bool sends);
 
 /* The cells [lo .. hi] that part `part` has of field `field`. False if there are none. */
 bool part_cells(const PartPlan *part, int field, int64_t lo[MAX_RANK], int64_t hi[MAX_RANK]);
+/* The points that part `x` gives others of field `f` of its module in dimension `d`: its own; where parts gather a
+ * coarser level, for `steps`, those that stand for them. */
+void part_gives(const PartPlan *x, const Field *f, int d, bool steps, int64_t *lo, int64_t *hi);
 /* Reads `text`, "2x2", "4x1/8" or "4/8:nccl", into the numbers of parts of *p->split, of steps between exchanges (0:
  * not said), and the transport; where it names no parts (NULL, or what begins with '/' or ':') there are as many as
  * `ndevices`, cut as is best. STC_USAGE after reporting: it is not right. */
@@ -331,6 +334,8 @@ void ghosts_exchanged(StcPlan *p);
  * which are to be judged until its Ghosts.init is NULL. */
 void ghosts_note(const StcPlan *p, const Transfer *t);
 void ghosts_forget(const StcPlan *p, int field);
+/* A stage has computed a coarser level where it stands for parts' own points: the other cells are as they were before. */
+void ghosts_restricted(const StcPlan *p);
 void ghosts_judge_inits(StcPlan *p, PartPlan *part);
 /* net.c: was this process started by a launcher, and with how many in all (0: it does not say)? */
 bool net_launched(int *size, const char **by);

@@ -3,8 +3,8 @@
  * steps are right since. Only to points that the part owns no stale value may come. */
 #include "ir/sim/simulate.h"
 
-/* Is `p` a point of field `f` that the part does not own? All own what they have in dimensions that f does not have, and
- * of coarser levels of the grid. */
+/* Is `p` a point of field `f` that the part does not own? All own what they have in dimensions that f does not have,
+ * and of coarser levels of the grid. */
 static bool is_outside(const Ghosts *g, const Field *f, const int64_t *p, int64_t reach_lo[], int64_t reach_hi[]) {
   for (int d = 0; d < f->box.rank && !f->share; d++)
     if (!field_lacks(f, d) &&
@@ -79,13 +79,13 @@ static void mark_field(Sim *s, SimMemory *m, int field, const int64_t *levels, i
   }
 }
 
-/* Makes those cells of the field stale that are known to be. */
+/* Makes those cells of the field stale that are known to be, of a coarser level all that were not gathered. */
 static void mark_known(Sim *s, SimMemory *m, int field, const int64_t *levels) {
   const Field *f = &s->m->fields[field];
   int64_t at[MAX_RANK];
   for (int64_t n = 0; n < m->elements; n++) {
     place_of(s, f, n, at);
-    if (levels[n] < 0 && is_outside(s->b->ghosts, f, at, NULL, NULL))
+    if (levels[n] < 0 && (f->share || is_outside(s->b->ghosts, f, at, NULL, NULL)))
       make_stale(s, m, field, n, s->b->first_step);
   }
 }
@@ -94,7 +94,7 @@ static void mark_known(Sim *s, SimMemory *m, int field, const int64_t *levels) {
  * what it was when it was exchanged. */
 static void mark_first(Sim *s, SimMemory *m, int field, int64_t *levels) {
   const Ghosts *g = s->b->ghosts;
-  if (g->init || s->m->fields[field].exchange != EXCHANGE_STEPS)
+  if (g->init || s->m->fields[field].exchange != EXCHANGE_STEPS || s->m->fields[field].share)
     mark_known(s, m, field, levels);
   else
     mark_field(s, m, field, levels, g->every - g->age, g->exchanged);

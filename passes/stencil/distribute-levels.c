@@ -1,6 +1,6 @@
 /* distribute-levels.c: coarser levels of a grid that is cut. All parts have all of a field there, and compute all of it
- * alike, so nothing of it is exchanged but what is computed from the finest level (FieldShare). The points of level 1 that
- * stand for a part's own are those whose first point, twice the coordinate, is one of these. */
+ * alike, so nothing of it is exchanged but what is computed from the finest level (FieldShare). The points of level 1
+ * that stand for a part's own are those whose first point, twice the coordinate, is one of these. */
 #include "passes/stencil/distribute.h"
 
 void distribute_levels(Parts *p) {
@@ -9,9 +9,7 @@ void distribute_levels(Parts *p) {
   module_mark_coarse(m, p->coarse);
 }
 
-bool piece_is_coarse(const Parts *p, const Piece *piece) {
-  return piece->ntargets && p->coarse[piece->targets[0]];
-}
+bool piece_is_coarse(const Parts *p, const Piece *piece) { return piece->ntargets && p->coarse[piece->targets[0]]; }
 
 /* Half of `x`, which is not negative, rounded up. */
 static Affine half(Parts *p, const char *name, Affine x) {
@@ -42,10 +40,11 @@ bool distribute_check_coarse(const Parts *p, const Piece *piece) {
     const Field *f = op_reads_field(op) && p->coarse[op->sym] ? &p->m->fields[op->sym] : NULL;
     for (int d = 0; f && d < p->m->grid.rank; d++)
       if (p->turns[d] && f->outside[d] != OUTSIDE_PERIODIC && !field_lacks(f, d)) {
-        diag_error(p->c->diags, op->loc,
-                   "a grid cannot yet be cut along dimension %d where a periodic field is computed from a coarser level "
-                   "that is not periodic, here '%s': cut another dimension",
-                   d, declared_name(p->m, op->sym));
+        diag_error(
+            p->c->diags, op->loc,
+            "a grid cannot yet be cut along dimension %d where a periodic field is computed from a coarser level "
+            "that is not periodic, here '%s': cut another dimension",
+            d, declared_name(p->m, op->sym));
         return false;
       }
   }

@@ -1,9 +1,9 @@
-/* distribute-stages.c: the grid of a program with updates, repeats or levels. Its step is no list of stencils: what is updated
- * depends on all parts, and the rounds of a repeat end for all of them at once. So there is a program for each stage
- * (Stencil.stage, option stage) that makes the stencils of that stage and nothing else, as a step of its own, from what
- * the others left in the same fields. Who runs them evaluates updates and reductions between them (option watch), and
- * exchanges ghost cells before a stage that looks further than they are right. All of them have as many ghost cells a
- * step: as the stage, or reduction, that needs most. */
+/* distribute-stages.c: the grid of a program with updates, repeats or levels. Its step is no list of stencils: what is
+ * updated depends on all parts, and the rounds of a repeat end for all of them at once. So there is a program for each
+ * stage (Stencil.stage, option stage) that makes the stencils of that stage and nothing else, as a step of its own,
+ * from what the others left in the same fields. Who runs them evaluates updates and reductions between them (option
+ * watch), and exchanges ghost cells before a stage that looks further than they are right. All of them have as many
+ * ghost cells a step: as the stage, or reduction, that needs most. */
 #include "passes/passes.h"
 #include "passes/registry.h"
 #include "passes/stencil/distribute.h"

@@ -24,8 +24,8 @@
  * part; that is as wrong as the outermost ghost cells are anyway behind a step, and comes no further inward than those:
  * after k steps all cells are right that are no further out than `part.steps` - k times the reach.
  *
- * Of fields on coarser levels of a grid (`levels`) parts have all cells, and compute all of them alike, at the points of
- * the whole grid: they are few, and what is read of them is there without an exchange. Of what is computed from the
+ * Of fields on coarser levels of a grid (`levels`) parts have all cells, and compute all of them alike, at the points
+ * of the whole grid: they are few, and what is read of them is there without an exchange. Of what is computed from the
  * finest level, of which a part has no more than the cells about its own points, a part computes the points that stand
  * for these; such a field is `gathered`: others' cells come at every exchange (distribute-levels.c).
  *
@@ -44,12 +44,12 @@
  * `watch=all` a part has as many ghost cells as reductions and probes need, too, and `watch=N` makes the program by
  * which it looks at what number N of these does, of reductions and then probes: one stencil that writes their values to
  * a field of its own, the last, and changes nothing else. Behind probes the updates have numbers, too. A step with
- * updates, repeats or levels has a program for each of its stages, which `stage=N` asks for (distribute-stages.c). `rows=1`
- * makes, of a reduction whose rows are not cut, one
- * without stencils that evaluates it over the rows that hidden params `part.row.first.D` and `part.row.last.D` name; a
- * launcher that names as many as the reduction has blocks finds each one's value in its block's element. With `stc
- * -emit=sir -passes='distribute(cut=0)' heat.stn -o part.sir` and `stc -march=nvptx part.sir` stc makes an artifact for
- * a part, for a launcher that exchanges by itself; the manifest (docs/manifest.md) says what. */
+ * updates, repeats or levels has a program for each of its stages, which `stage=N` asks for (distribute-stages.c).
+ * `rows=1` makes, of a reduction whose rows are not cut, one without stencils that evaluates it over the rows that
+ * hidden params `part.row.first.D` and `part.row.last.D` name; a launcher that names as many as the reduction has
+ * blocks finds each one's value in its block's element. With `stc -emit=sir -passes='distribute(cut=0)' heat.stn -o
+ * part.sir` and `stc -march=nvptx part.sir` stc makes an artifact for a part, for a launcher that exchanges by itself;
+ * the manifest (docs/manifest.md) says what. */
 #include "passes/stencil/distribute.h"
 #include "passes/registry.h"
 
@@ -101,10 +101,10 @@ static void add_place(Parts *p) {
     p->to[d] = affine_add(a, p->part->own.hi[d], affine_scale(a, steps, p->part->reach.hi[d]));
     if (p->init_reach.lo[d] > p->part->reach.lo[d])
       p->from[d] = distribute_let(p, arena_printf(a, "part.below.%d", d), OP_MIN, p->from[d],
-                           affine_add_const(p->part->own.lo[d], -p->init_reach.lo[d]));
+                                  affine_add_const(p->part->own.lo[d], -p->init_reach.lo[d]));
     if (p->init_reach.hi[d] > p->part->reach.hi[d])
       p->to[d] = distribute_let(p, arena_printf(a, "part.above.%d", d), OP_MAX, p->to[d],
-                         affine_add_const(p->part->own.hi[d], p->init_reach.hi[d]));
+                                affine_add_const(p->part->own.hi[d], p->init_reach.hi[d]));
   }
 }
 

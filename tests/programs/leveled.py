@@ -79,11 +79,11 @@ class Leveled:
         return [f"{x}({l})" for x in ("LX", "LY") for l in range(self.deepest + 1)] if self.has_levels else []
 
     def leveled_runs(self, runs):
-        """The runs, of a program with levels: none in parts, none under a schedule with streamed tiles or of several steps a tile."""
+        """The runs, of a program with levels: none whose parts take turns, none under a schedule with streamed tiles or of several steps a tile."""
         if not self.has_levels:
             yield from runs
             return
         for run in runs:
             left, words, _ = one_step_a_launch(run, self.leveled, self.rank)
-            if not any(o.startswith("--split=") for o in run):
+            if not any(o.startswith("--memory=") for o in run):
                 yield left + words
