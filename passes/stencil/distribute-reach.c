@@ -26,8 +26,8 @@ static bool distance(const Parts *p, const Piece *piece, int field, int d, int64
   return true;
 }
 
-/* How many cells below and above a point, or above the first of those it stands for, the access leads in dimension `d`. False after an
- * error, which is reported to `diags`, unless that is NULL. */
+/* How many cells below and above a point, of a finer level the first of those that it stands for, the access leads in
+ * dimension `d`. False after an error, which is reported to `diags`, unless that is NULL. */
 static bool access_reach(const Parts *p, const Piece *piece, const Op *op, int d, int64_t *lo, int64_t *hi,
                          Diags *diags) {
   const Field *f = &p->m->fields[op->sym];
