@@ -179,17 +179,18 @@ const char *sim_ghost_text(Sim *s, uint32_t origin) {
   const SimGhost *g = &s->ghosts[origin & ~SIM_GHOST];
   const Field *f = &s->m->fields[g->field];
   const Ghosts *part = s->b->ghosts;
+  const char *within = f->share ? "which another part computes" : "within it";
   int64_t at[MAX_RANK];
   place_of(s, f, g->element, at);
   Str t = {.arena = s->arena}, sides = {.arena = s->arena}, place = {.arena = s->arena};
   for (int d = 0; d < f->box.rank; d++) {
     str_addf(&t, "%s%lld", d ? ", " : "", (long long)at[d]);
     str_addf(&place, "%s%lld", d ? ", " : "", (long long)part->at[d]);
-    if (!field_lacks(f, d) && (at[d] < part->lo[d] || at[d] > part->hi[d]))
+    if (!field_lacks(f, d) && !f->share && (at[d] < part->lo[d] || at[d] > part->hi[d]))
       str_addf(&sides, "%s%s dimension %d", sides.n ? " and " : "", at[d] < part->lo[d] ? "below in" : "above in", d);
   }
   return arena_printf(s->arena,
                       "the ghost cell [%s] of '%s', of part [%s], %s, was not brought up to date for the level after "
                       "%lld steps",
-                      t.s, f->name, place.s, sides.n ? sides.s : "within it", (long long)g->level);
+                      t.s, f->name, place.s, sides.n ? sides.s : within, (long long)g->level);
 }

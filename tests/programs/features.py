@@ -283,6 +283,7 @@ RUN = {
     "cut of three launches": lambda case, row: any(re.match(r"-fuse=.*,.*,", o) for o in row),
     "cut with a shared launch": lambda case, row: any(re.match(r"-fuse=(.*,.*\+|.*\+.*,)", o) for o in row),
     "updates of a grid in parts": lambda case, row: re.search("(?m)^ *update ", case.tree.text()) is not None and any(re.match(r"--split=.*[2-9]", o) for o in row),
+    "levels of a grid in parts": lambda case, row: re.search("(?m)^levels ", case.tree.text()) is not None and any(re.match(r"--split=.*[2-9]", o) for o in row),
     "repeat of a grid in parts": lambda case, row: re.search("(?m)^repeat ", case.tree.text()) is not None and any(re.match(r"--split=.*[2-9]", o) for o in row),
     "grid in parts": lambda case, row: any(re.match(r"--split=.*[2-9]", o) for o in row),
     "grid in parts along two dimensions": lambda case, row: any(re.match(r"--split=.*[2-9].*x.*[2-9]", o.split("/")[0]) for o in row),

@@ -112,6 +112,44 @@ WORLD_TEST(test_rows_left_out) {
   must_find(w, "buffer 'U' has no value at [6, 0]");
 }
 
+/* ---------------------------------------------------------------- levels */
+
+/* Level 1 of the grid is computed from the grid, looked around in, and read there. */
+static const char *const leveled =
+    "param N = 16, M = 8;\ngrid G = [0 .. N-1, 0 .. M-1], 8;\nlevels L = 0 .. 1 of G;\n"
+    "field U : f32 on L outside clamp;\neach (l in 0 .. 1) { init u(U(l))[L(l)] = f32(idx(0) * 3 - idx(1)); }\n"
+    "stencil down(U(1))[L(1)] = 0.25 * (fine(U(0))[0,0] + fine(U(0))[1,2]);\n"
+    "stencil across(U(1))[L(1)] = 0.5 * (U(1)[1,0] - U(1)[0,-1]);\n"
+    "stencil up(U(0))[G] = U(0) - coarse(U(1))[0,1];\n";
+
+static int make_leveled(void **state) {
+  World *w = calloc(1, sizeof *w);
+  StcConfig config = messages_config(&w->messages);
+  StcOptions o = {.no_contract = true, .march = "nvptx"};
+  w->c = stc_context_new(&config);
+  assert_int_equal(stc_compile_string(w->c, "leveled.stn", leveled, &o, &w->p), STC_OK);
+  assert_int_equal(stc_plan_new_split(w->p, "sim", "2x2", 0, NULL, &w->plan), STC_OK);
+  *state = w;
+  return 0;
+}
+
+/* Each part gives each of the others its quarter of level 1, 4 x 2 points; one that is left out is missed. */
+TEST_IN(make_leveled, test_level_left_out) {
+  Split *s = w->plan->split;
+  int found = 0, last = 0;
+  assert_int_equal(stc_plan_run(w->plan, 2, NULL), STC_OK);
+  for (int i = 0; i < s->ntransfers; i++)
+    if (strcmp(s->part[0].plan->module->fields[s->transfers[i].field].name, "U(1)") == 0) {
+      const Transfer *t = &s->transfers[i];
+      assert_int_equal((t->hi[0] - t->lo[0] + 1) * (t->hi[1] - t->lo[1] + 1), 8);
+      last = s->transfers[i].to == 0 ? i : last;
+      found++;
+    }
+  assert_int_equal(found, 12);
+  drop(w, last);
+  must_find(w, "of 'U(1)', of part [0, 0], which another part computes, was not brought up to date");
+}
+
 /* ---------------------------------------------------------------- inits */
 
 /* For parts that run their inits: a chain of two, behind a field that is given. */
