@@ -92,31 +92,39 @@ static bool reads_finer(const Stencil *st) {
   return false;
 }
 
+/* Is a stage to end between two stencils in a row: behind one that reads a finer level, and where one of a coarser
+ * level stands beside one of the finest? */
+static bool stage_ends(const Stencil *before, const Stencil *st, const bool *coarse) {
+  return reads_finer(before) || coarse[before->targets[0]] != coarse[st->targets[0]];
+}
+
 const Module *module_stage_levels(const Module *m, Arena *a) {
-  int32_t most = 0;
-  for (int i = 0; i < m->nstencils; i++)
-    most += reads_finer(&m->stencils[i]);
-  if (!most)
+  bool *coarse = ARENA_ARRAY(a, bool, m->nfields + 1);
+  int32_t n = 1;
+  if (!module_scaled(m))
     return m;
+  module_mark_coarse(m, coarse);
+  for (int i = 1; i < m->nstencils; i++)
+    n += stage_ends(&m->stencils[i - 1], &m->stencils[i], coarse);
   Module *x = ARENA_NEW(a, Module);
   *x = *m;
   x->stencils = ARENA_ARRAY(a, Stencil, m->nstencils + 1);
   x->updates = ARENA_ARRAY(a, Update, m->nupdates + 1);
   x->repeats = ARENA_ARRAY(a, Repeat, m->nrepeats + 1);
   for (int i = 0, more = 0; i < m->nstencils; i++) {
-    more = i && m->stencils[i].stage == m->stencils[i - 1].stage ? more : 0;
+    bool same = i && m->stencils[i].stage == m->stencils[i - 1].stage;
+    more = same ? more + stage_ends(&m->stencils[i - 1], &m->stencils[i], coarse) : 0;
     x->stencils[i] = m->stencils[i];
-    x->stencils[i].stage = m->stencils[i].stage * (most + 1) + more;
-    more += reads_finer(&m->stencils[i]);
+    x->stencils[i].stage = m->stencils[i].stage * n + more;
   }
   for (int i = 0; i < m->nupdates; i++) {
     x->updates[i] = m->updates[i];
-    x->updates[i].stage *= most + 1;
+    x->updates[i].stage *= n;
   }
   for (int i = 0; i < m->nrepeats; i++) {
     x->repeats[i] = m->repeats[i];
-    x->repeats[i].first *= most + 1;
-    x->repeats[i].last = x->repeats[i].last * (most + 1) + most;
+    x->repeats[i].first *= n;
+    x->repeats[i].last = x->repeats[i].last * n + n - 1;
   }
   return x;
 }

@@ -826,7 +826,8 @@ const Stencil *module_scaled(const Module *m);
 void module_mark_coarse(const Module *m, bool *coarse);
 /* Does `st` read a field of the finest level from the level above it, where fields are marked so? */
 bool stencil_restricts(const Stencil *st, const bool *coarse);
-/* `m`, or a copy in memory of `a` in which a stencil that reads a finer level is the last one of its stage. */
+/* `m`, or a copy in memory of `a` in which a stencil that reads a finer level is the last one of its stage, and no stage
+ * has stencils of the finest level and of others. */
 const Module *module_stage_levels(const Module *m, Arena *a);
 /* The coordinate in dimension `d` that `op`, which is such, reads from the point at `x`, before any outside rule. */
 int64_t scaled_coordinate(const Op *op, int d, int64_t x);

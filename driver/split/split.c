@@ -211,7 +211,10 @@ static StcStatus check_probes(StcPlan *p) {
  * inits are another matter. */
 static StcStatus allows_lean(const StcPlan *p, const char *cut, bool *yes) {
   const Module *m = p->program->reference;
-  *yes = m->nreductions + m->nprobes == 0 && !module_has_stages(m) && !module_state(m) && !module_scaled(m);
+  *yes = false;
+  if (module_scaled(m)) /* inits of coarser levels are the whole grid's */
+    return STC_OK;
+  *yes = m->nreductions + m->nprobes == 0 && !module_has_stages(m) && !module_state(m);
   return *yes ? STC_OK : program_can_cut(p->program, cut, true, yes);
 }
 
@@ -405,11 +408,12 @@ static StcStatus cut_grid(SplitArgs *a) {
   a->cut = cut_text(p->w.arena, s);
   st = distribute(a);
   if (!st && a->lean == LEAN_MUST && !s->lean)
-    return diag_error(p->w.diags, no_loc(),
-                      "%s needs the whole grid in one place: it has an `init`, `reduce`, `until` or `probe` that looks "
-                      "far beyond "
-                      "the edge of a field, or an `init` of a periodic field that looks further than its stencils",
-                      p->program->name),
+    return diag_error(
+               p->w.diags, no_loc(),
+               "%s needs the whole grid in one place: it has `levels`, or an `init`, `reduce`, `until` or `probe` that "
+               "looks far beyond "
+               "the edge of a field, or an `init` of a periodic field that looks further than its stencils",
+               p->program->name),
            STC_USAGE;
   if (!st && !s->lean)
     st = check_probes(p);

@@ -334,7 +334,7 @@ void ghosts_exchanged(StcPlan *p);
  * which are to be judged until its Ghosts.init is NULL. */
 void ghosts_note(const StcPlan *p, const Transfer *t);
 void ghosts_forget(const StcPlan *p, int field);
-/* A stage has computed a coarser level where it stands for parts' own points: the other cells are as they were before. */
+/* A stage has computed a coarser level where it stands for parts' own points; other cells are as they were before. */
 void ghosts_restricted(const StcPlan *p);
 void ghosts_judge_inits(StcPlan *p, PartPlan *part);
 /* net.c: was this process started by a launcher, and with how many in all (0: it does not say)? */

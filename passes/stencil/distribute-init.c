@@ -52,6 +52,8 @@ static bool choose_pieces(Parts *p) {
 
 void distribute_choose_inits(Parts *p) {
   Module *m = p->m;
+  for (int f = 0; f < m->nfields; f++)
+    p->inits = p->inits && !p->coarse[f]; /* launches of inits cover a part's grid alone */
   if (!p->inits)
     return;
   p->init_depth = ARENA_ARRAY(m->arena, Extent, m->ninits + 1);

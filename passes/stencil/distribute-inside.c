@@ -32,7 +32,8 @@ void distribute_note_inside(Parts *p, const Piece *piece, const Box *box) {
   for (int t = 0; t < piece->ntargets; t++)
     note(p, box, piece->targets[t]);
   for (const Op *op = piece->body->first; op; op = op->next)
-    if (op->code == OP_ACCESS && !p->coarse[op->sym] && (!ring || p->ring[op->sym]) && is_inside(p, &piece->box, op->sym))
+    if (op->code == OP_ACCESS && !p->coarse[op->sym] && (!ring || p->ring[op->sym]) &&
+        is_inside(p, &piece->box, op->sym))
       note(p, box, op->sym);
 }
 

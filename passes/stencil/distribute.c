@@ -285,15 +285,22 @@ static void add_gives(Parts *p) {
   }
 }
 
-/* The grid is what holds all of the fields' cells, where stencils are of coarser levels the whole one. What belongs to
- * the whole grid goes. */
+/* The grid is what holds all of the fields' cells, where stencils are of coarser levels the whole one, too. What
+ * belongs to the whole grid goes. */
 static void distribute_rest(Parts *p) {
   Module *m = p->m;
   bool ring = false;
   for (int i = 0; i < m->nfields; i++)
     ring |= p->ring[i];
-  p->part->gives = m->grid;
-  if (!distribute_has_coarse(p)) {
+  if (distribute_has_coarse(p)) {
+    for (int d = 0; d < m->grid.rank && ring; d++)
+      if (p->turns[d]) {
+        m->grid.lo[d] =
+            distribute_let(p, arena_printf(m->arena, "part.least.%d", d), OP_MIN, m->grid.lo[d], p->from[d]);
+        m->grid.hi[d] = distribute_let(p, arena_printf(m->arena, "part.most.%d", d), OP_MAX, m->grid.hi[d], p->to[d]);
+      }
+    p->part->gives = m->grid;
+  } else {
     m->grid = clip(p, m->grid, NULL, ring);
     add_gives(p);
   }
