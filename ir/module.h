@@ -153,7 +153,7 @@ typedef struct Field {
   int32_t history;       /* older time levels kept, at most MAX_HISTORY */
   int32_t past, present; /* past k > 0: level k of field `present` */
   Exchange exchange;     /* in the program for a part of the grid (GridPart) */
-  FieldShare share;           /* likewise */
+  FieldShare share;      /* likewise */
   bool ring;             /* likewise: beyond the edges of `whole` its ghost cells go on with the other side's */
   int32_t pitch;         /* number + 1 of the scalar that says how many elements lie from where one row begins to where
                             the next does, which is the extent of the last dimension or more (pass pad-rows); 0: rows
@@ -826,8 +826,8 @@ const Stencil *module_scaled(const Module *m);
 void module_mark_coarse(const Module *m, bool *coarse);
 /* Does `st` read a field of the finest level from the level above it, where fields are marked so? */
 bool stencil_restricts(const Stencil *st, const bool *coarse);
-/* `m`, or a copy in memory of `a` in which a stencil that reads a finer level is the last one of its stage, and no stage
- * has stencils of the finest level and of others. */
+/* `m`, or a copy in memory of `a` in which a stencil that reads a finer level is the last one of its stage, and no
+ * stage has stencils of the finest level and of others. */
 const Module *module_stage_levels(const Module *m, Arena *a);
 /* The coordinate in dimension `d` that `op`, which is such, reads from the point at `x`, before any outside rule. */
 int64_t scaled_coordinate(const Op *op, int d, int64_t x);
