@@ -33,11 +33,16 @@ StcStatus plan_get_array(StcPlan *p, int array, void *data, size_t bytes) {
 
 /* ---------------------------------------------------------------- scalars that are kept */
 
+/* The bytes of the values of the scalar that launch-time array `array` holds. */
+static size_t state_bytes(const StcPlan *p, int array) {
+  return (size_t)param_array_extent(&p->module->param_arrays[array], p->scalars) * sizeof(double);
+}
+
 /* Makes the values at `bits`, of eight bytes each, the scalar that launch-time array `array` holds. */
 static StcStatus put_state(StcPlan *p, int array, const void *bits) {
   const Slot *slot = array_slot(p, array);
   if (p->run.states)
-    memcpy(&p->run.states[array], bits, sizeof(double));
+    memcpy(p->run.states[array], bits, state_bytes(p, array));
   return slot && slot->memory ? slot_put(p, slot, bits) : STC_OK;
 }
 
@@ -123,7 +128,7 @@ static StcStatus fetch_states(StcPlan *p, int array, void *values) {
   if (p->run.inits_done || p->bound.array_given[array]) {
     if (!p->run.states)
       return plan_get_array(p, array, values, (size_t)n * sizeof(double));
-    memcpy(values, &p->run.states[array], sizeof(double));
+    memcpy(values, p->run.states[array], state_bytes(p, array));
     return STC_OK;
   }
   for (int64_t i = 0; i < n; i++)
@@ -134,7 +139,7 @@ static StcStatus fetch_states(StcPlan *p, int array, void *values) {
 /* The array of the scalar called `name`, of which there are values in `bytes` bytes; -1 after reporting. */
 static int find_states(StcPlan *p, const char *name, size_t bytes) {
   int i = find_state(p, name);
-  size_t own = i < 0 ? 0 : (size_t)param_array_extent(&p->module->param_arrays[i], p->scalars) * sizeof(double);
+  size_t own = i < 0 ? 0 : state_bytes(p, i);
   if (i < 0 || bytes == own)
     return i;
   context_error(p->w.context, "scalar %s has %zu values, %zu bytes, not %zu", name, own / sizeof(double), own, bytes);

@@ -71,7 +71,8 @@ typedef struct TimeLoop {
   KernelTime *times;    /* of each kernel; NULL: they are not timed */
   Rounds *rounds;       /* of each repeat of the program's reference */
   bool *evaluated_in;   /* by scalar: it is the value of a reduction of a repeat, evaluated in this step */
-  Const *states;        /* of a grid that is cut, by launch-time array: the scalar that it holds; NULL: arrays do */
+  Const **states;       /* of a grid that is cut, by launch-time array: the scalar that it holds, with an element for
+                           each member that has its own; NULL: arrays do */
   Replay replay;
   Deferred deferred;
 } TimeLoop;

@@ -290,34 +290,41 @@ static StcStatus compute_rows(const OwnRows *x, const int64_t *lo, const int64_t
                                   (size_t)n * sizeof(Const));
 }
 
-/* Computes the rows of lines [from .. to] of dimension 0 of 3, or, in rank 2, of the grid (both are 0), so many at
- * once.
- */
-static StcStatus compute_lines(const OwnRows *x, int64_t from, int64_t to, int64_t step, int64_t *done) {
+/* Computes the rows of lines [lo .. hi] in all dimensions before those of rows, `step` rows of each at once. */
+static StcStatus compute_lines(const OwnRows *x, int64_t *lo, int64_t *hi, int64_t step, int64_t *done) {
   int last = x->rank - 2;
   StcStatus s = STC_OK;
   for (int64_t at = x->lo[last]; at <= x->hi[last] && !s; at += step) {
-    int64_t lo[MAX_RANK] = {from}, hi[MAX_RANK] = {to}, n = to - from + 1;
+    int64_t n = 1;
     lo[last] = at;
     hi[last] = at + step - 1 < x->hi[last] ? at + step - 1 : x->hi[last];
-    n *= hi[last] - at + 1;
+    for (int d = 0; d <= last; d++)
+      n *= hi[d] - lo[d] + 1;
     s = compute_rows(x, lo, hi, *done, n);
     *done += n;
   }
   return s;
 }
 
-/* Computes all: several lines at once, if they are short, or some of the rows of one. */
+/* Computes all: several lines at once, if they are short, or some of the rows of one; those of a member for themselves
+ * where a grid of three dimensions has members. */
 static StcStatus compute_own_rows(void *arg) {
   const OwnRows *x = arg;
   int last = x->rank - 2;
   int64_t line = x->hi[last] - x->lo[last] + 1, step = line < REDUCE_BLOCKS ? line : REDUCE_BLOCKS, done = 0;
-  int64_t together = REDUCE_BLOCKS / step;
+  int64_t together = REDUCE_BLOCKS / step, lo[MAX_RANK] = {0}, hi[MAX_RANK] = {0};
   StcStatus s = STC_OK;
   if (last == 0)
-    return compute_lines(x, 0, 0, step, &done);
-  for (int64_t at = x->lo[0]; at <= x->hi[0] && !s; at += together)
-    s = compute_lines(x, at, at + together - 1 < x->hi[0] ? at + together - 1 : x->hi[0], step, &done);
+    return compute_lines(x, lo, hi, step, &done);
+  int64_t slices = last > 1 ? x->hi[0] - x->lo[0] + 1 : 1;
+  for (int64_t slice = 0; slice < slices; slice++) {
+    lo[0] = hi[0] = x->lo[0] + slice;
+    for (int64_t at = x->lo[last - 1]; at <= x->hi[last - 1] && !s; at += together) {
+      lo[last - 1] = at;
+      hi[last - 1] = at + together - 1 < x->hi[last - 1] ? at + together - 1 : x->hi[last - 1];
+      s = compute_lines(x, lo, hi, step, &done);
+    }
+  }
   return s;
 }
 
@@ -386,8 +393,7 @@ typedef struct Rows {
   int64_t n;
 } Rows;
 
-/* Memory that a rank cannot do without, for others wait for it. */
-static void *must_have(StcPlan *p, const char *what, double bytes) {
+void *split_must_have(StcPlan *p, const char *what, double bytes) {
   void *memory = malloc((size_t)bytes + 1);
   if (!memory)
     split_die(p, what, bytes);
@@ -475,7 +481,7 @@ static void bring_rows(Rows *r, const Strip *x, int64_t first, int64_t n, int64_
       continue;
     }
     size_t bytes = (size_t)(n * points) * sizeof *lines;
-    Const *packed = must_have(r->p, "the values of a reduction", (double)bytes);
+    Const *packed = split_must_have(r->p, "the values of a reduction", (double)bytes);
     if (mine)
       take_rows(r, x, i, first, n, points, packed);
     net_message(s->net, mine ? leader : s->part[i].rank, mine, packed, bytes);
@@ -506,7 +512,8 @@ static void compute_strip(Rows *r, const Strip *x, void *user) {
   if (x->end - x->begin == 1)
     return;
   batch = batch < n ? batch : n;
-  Const *lines = leads ? must_have(r->p, "the values of a reduction", (double)(batch * width) * sizeof *lines) : NULL;
+  Const *lines =
+      leads ? split_must_have(r->p, "the values of a reduction", (double)(batch * width) * sizeof *lines) : NULL;
   for (int64_t first = 0, now; first < n; first += now) {
     now = n - first < batch ? n - first : batch;
     bring_rows(r, x, first, now, width, lines);
@@ -558,9 +565,9 @@ static void combine_rows(Rows *r, const int64_t *count, int64_t all, int64_t n, 
       net_message(net, 0, true, r->rows, (size_t)r->n * sizeof *r->rows);
     return;
   }
-  Const *from[size], *next[size], *rows = must_have(r->p, "the values of rows", (double)all * sizeof *rows);
+  Const *from[size], *next[size], *rows = split_must_have(r->p, "the values of rows", (double)all * sizeof *rows);
   for (int i = 0; i < size; i++) {
-    from[i] = i ? must_have(r->p, "the values of rows", (double)count[i] * sizeof *rows) : r->rows;
+    from[i] = i ? split_must_have(r->p, "the values of rows", (double)count[i] * sizeof *rows) : r->rows;
     next[i] = from[i];
     if (i && count[i])
       net_message(net, i, false, from[i], (size_t)count[i] * sizeof *rows);
@@ -582,7 +589,7 @@ static void reduce_parts(Rows *r, int64_t n, Const *values) {
   each_strip(r, count_strip, count);
   for (int i = 0; i < size; i++)
     all += count[i];
-  r->rows = must_have(r->p, "the values of rows", (double)count[net ? net->rank : 0] * sizeof *r->rows);
+  r->rows = split_must_have(r->p, "the values of rows", (double)count[net ? net->rank : 0] * sizeof *r->rows);
   each_strip(r, compute_strip, NULL);
   combine_rows(r, count, all, n, values);
   free(r->rows);
@@ -600,7 +607,8 @@ static Reduction reduction_of(const StcPlan *p, int k) {
     return p->module->reductions[k];
   const Update *u = &m->updates[k - m->nreductions - m->nprobes];
   return (Reduction){.name = update_name(m, u),
-                     .op = box_is_point(&u->over) ? OP_MAX : u->op,
+                     .op = update_is_point(u) ? OP_MAX : u->op,
+                     .each = u->each,
                      .type = u->type,
                      .over = u->over};
 }
@@ -634,18 +642,22 @@ StcStatus watching_value(StcPlan *p, int k, StcStatus s, Const *values_of) {
   return s;
 }
 
-/* Evaluates reduction number `k`, on all ranks. */
-static StcStatus evaluate(StcPlan *p, int k) {
+StcStatus watching_tell(StcPlan *p, int k, StcStatus s, int64_t done, bool *stop) {
   const Reduction *r = &p->module->reductions[k];
-  bool stop = false;
   int64_t n = reduction_values(p->module, r, p->scalars);
-  ReductionTold told = {p->module, r, p->scalars, p->run.done, plan_take_value, p, false, false};
-  Const *values = must_have(p, "the values of a reduction", (double)n * sizeof *values);
-  StcStatus s = watching_value(p, k, STC_OK, values);
+  ReductionTold told = {p->module, r, p->scalars, done, plan_take_value, p, false, false};
+  Const *values = split_must_have(p, "the values of a reduction", (double)n * sizeof *values);
+  s = watching_value(p, k, s, values);
   for (int64_t i = 0; i < n && !s; i++)
-    s = reduction_tell(&told, i, values[i], &stop, p->w.diags) ? STC_OK : STC_INPUT;
+    s = reduction_tell(&told, i, values[i], stop, p->w.diags) ? STC_OK : STC_INPUT;
   free(values);
   return s;
+}
+
+/* Evaluates reduction number `k`, on all ranks. */
+static StcStatus evaluate(StcPlan *p, int k) {
+  bool stop = false;
+  return watching_tell(p, k, STC_OK, p->run.done, &stop);
 }
 
 /* ---------------------------------------------------------------- probes */
@@ -716,7 +728,7 @@ static StcStatus see(StcPlan *p, int i) {
   int64_t n = list_length(m, l, p->scalars);
   size_t size = (size_t)type_size(x->type), bytes = (size_t)n * size;
   StcStatus s = !l || list_check(m, l, p->scalars, p->lists.coordinates, p->w.diags) ? STC_OK : STC_INPUT;
-  char *row = calloc(bytes + 1, 1), *all = must_have(p, "what a probe sees", (double)bytes * split->net->size);
+  char *row = calloc(bytes + 1, 1), *all = split_must_have(p, "what a probe sees", (double)bytes * split->net->size);
   for (int part = split->begin; part < split->end && !s; part++)
     s = look(p, k, part);
   if (!s)

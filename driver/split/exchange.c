@@ -182,7 +182,7 @@ static bool find_transfer(const StcPlan *p, int from, int to, int field, bool st
 static void add_transfers(StcPlan *p, int from, int to, int field, bool steps) {
   Split *s = p->split;
   bool ring = s->part[to].module->fields[field].ring;
-  int most[MAX_RANK] = {0}, turns[MAX_RANK];
+  int most[MAX_RANK] = {0}, turns[MAX_RANK] = {0};
   Transfer t;
   for (int d = 0; d < s->rank; d++)
     most[d] = ring ? 1 : 0;

@@ -25,10 +25,12 @@ typedef struct Phase {
 
 /* All of a step. list[0] is that of the parts' own plans. values: by launch-time array of the reference its elements,
  * for updates, NULL: none reads it, or it is a scalar that is kept. changed: such scalars are to be given to the parts.
- * level: exchanges so far, for the simulator. */
+ * level: exchanges so far, for the simulator. states: memory of p->run.states, nstates numbers. */
 struct Phases {
   const Module *m;
   int n;
+  Const *states;
+  int64_t nstates;
   Phase *list;
   void **values;
   bool changed;
@@ -142,6 +144,19 @@ int64_t phases_steps(const StcPlan *p) {
   return most;
 }
 
+/* Makes room for the scalars that are kept. */
+static void make_states(StcPlan *p, Phases *x) {
+  const Module *m = p->module;
+  p->run.states = ARENA_ARRAY(p->w.arena, Const *, m->nparam_arrays + 1);
+  for (int i = 0; i < m->nparam_arrays; i++)
+    x->nstates += m->param_arrays[i].role == ARRAY_STATE ? param_array_extent(&m->param_arrays[i], p->scalars) : 0;
+  x->states = ARENA_ARRAY(p->w.arena, Const, x->nstates + 1);
+  for (int64_t i = 0, at = 0; i < m->nparam_arrays; i++) {
+    p->run.states[i] = &x->states[at];
+    at += m->param_arrays[i].role == ARRAY_STATE ? param_array_extent(&m->param_arrays[i], p->scalars) : 0;
+  }
+}
+
 StcStatus phases_make(StcPlan *p, const char *cut, bool lean, StcProgram **first) {
   Phases *x = ARENA_NEW(p->w.arena, Phases);
   StcStatus s = STC_OK;
@@ -168,7 +183,8 @@ StcStatus phases_make(StcPlan *p, const char *cut, bool lean, StcProgram **first
   for (int i = 0; i < n && s; i++)
     stc_program_free(x->list[i].program);
   p->split->phases = s ? NULL : x;
-  p->run.states = s ? NULL : ARENA_ARRAY(p->w.arena, Const, p->module->nparam_arrays + 1);
+  if (!s)
+    make_states(p, x);
   return s;
 }
 
@@ -303,7 +319,7 @@ static StcStatus put_states(const StcPlan *p, StcPlan *q) {
     int from = array_of(p, x, i), to = is_state(x, i) ? array_of(q, x, i) : -1;
     const Slot *slot = to < 0 ? NULL : array_slot(q, to);
     if (slot && slot->memory && from >= 0)
-      s = slot_put(q, slot, &p->run.states[from]);
+      s = slot_put(q, slot, p->run.states[from]);
     if (to >= 0)
       q->bound.array_given[to] = true;
   }
@@ -345,7 +361,7 @@ StcStatus phases_begin(StcPlan *p, StcStatus s) {
   if (!x || (s && !split->net))
     return s;
   if (split->net)
-    split->net->broadcast(split->net, p->run.states, sizeof *p->run.states * (size_t)p->module->nparam_arrays, 0);
+    split->net->broadcast(split->net, x->states, sizeof *x->states * (size_t)x->nstates, 0);
   x->changed = true;
   s = give_states(p, s);
   return s ? s : take_values(p);
@@ -497,23 +513,26 @@ static void make_update(Step *t, int u) {
   const Module *m = t->x->m;
   const Update *update = &m->updates[u];
   int state = array_of(p, t->x, update->state);
-  Const value = {0};
+  int64_t n = update->each ? grid_members(m, p->scalars) : 1;
+  Const *values = split_must_have(p, "the values of an update", (double)n * sizeof *values);
+  memset(values, 0, (size_t)n * sizeof *values);
   if (reads_field(update)) {
     int k = m->nreductions + m->nprobes + u;
     get_ready(t, k);
-    t->s = watching_value(p, k, t->s, &value);
+    t->s = watching_value(p, k, t->s, values);
     t->over = t->s;
   } else if (!t->s) {
     void *arrays[m->nparam_arrays + 1];
     static char nothing[16];
     for (int i = 0; i < m->nparam_arrays; i++)
-      arrays[i] = is_state(t->x, i) ? (void *)&p->run.states[array_of(p, t->x, i)]
+      arrays[i] = is_state(t->x, i) ? (void *)p->run.states[array_of(p, t->x, i)]
                   : t->x->values[i] ? t->x->values[i]
                                     : nothing;
-    t->s = interp_update_alone(m, u, p->scalars, arrays, p->run.done, &value, p->w.diags) ? STC_OK : STC_INPUT;
+    t->s = interp_update_alone(m, u, p->scalars, arrays, p->run.done, values, p->w.diags) ? STC_OK : STC_INPUT;
     t->over = t->s;
   }
-  p->run.states[state] = value;
+  memcpy(p->run.states[state], values, (size_t)n * sizeof *values);
+  free(values);
   t->x->changed = true;
 }
 
@@ -522,16 +541,10 @@ static void make_update(Step *t, int u) {
 static void evaluate_rounds(Step *t, int r, int64_t done, bool *ends) {
   StcPlan *p = t->p;
   for (int k = 0; k < t->x->m->nreductions && !t->over; k++) {
-    const Reduction *x = &p->module->reductions[k];
-    Const value = {0};
     if (!reduction_is_due(&t->x->m->reductions[k], r + 1, done))
       continue;
     get_ready(t, k);
-    t->s = watching_value(p, k, t->s, &value);
-    if (!t->s)
-      plan_take_value(p, x, done, 0, value);
-    if (!t->s && !reduction_judge(p->module, x, p->scalars, done, 0, ends, p->w.diags))
-      t->s = STC_INPUT;
+    t->s = watching_tell(p, k, t->s, done, ends);
     t->over = t->s;
   }
 }

@@ -26,6 +26,8 @@ static StcStatus choose_parts(StcPlan *p, int n) {
   for (int d = 0; d < s->rank; d++) {
     extents[d] = s->hi[d] - s->lo[d] + 1;
     can[d] = s->rank == 1 || n == 1;
+    if (d > 0 && s->rank > GRID_RANK)
+      continue;
     StcStatus st = can[d] ? STC_OK : program_can_cut(p->program, arena_printf(p->w.arena, "%d", d), false, &can[d]);
     if (st)
       return st;
@@ -87,6 +89,13 @@ StcStatus split_read_shape(StcPlan *p, const char *text, int ndevices) {
 StcStatus split_check_shape(StcPlan *p) {
   Split *s = p->split;
   s->nparts = 1;
+  for (int d = 1; d < s->rank; d++)
+    if (s->rank > GRID_RANK && s->parts[d] > 1)
+      return diag_error(p->w.diags, no_loc(),
+                        "a grid of three dimensions with members is cut by members alone, and these are %lld parts "
+                        "along dimension %d: write --split=%lldx1x1x1, or as many as there are members",
+                        (long long)s->parts[d], d, (long long)s->parts[d]),
+             STC_USAGE;
   for (int d = 0; d < s->rank; d++) {
     int64_t extent = s->hi[d] - s->lo[d] + 1;
     if (s->parts[d] > extent)

@@ -375,18 +375,6 @@ static StcStatus cut_grid(SplitArgs *a) {
   if (!st && s->turns)
     st = check_turns(p);
   s->rank = p->module->grid.rank;
-  if (s->rank > GRID_RANK)
-    return diag_error(p->w.diags, no_loc(),
-                      "a grid of three dimensions with members is not cut into parts: leave out --split and --memory, "
-                      "and make several runs of fewer members"),
-           STC_USAGE;
-  for (int i = 0; i < p->module->nparam_arrays; i++)
-    if (p->module->param_arrays[i].each)
-      return diag_error(p->w.diags, p->module->param_arrays[i].loc,
-                        "each member has a scalar '%s' of its own, so the grid is not cut into parts: leave out "
-                        "--split and --memory, or declare it as one number of all members: scalar %s shared = ...;",
-                        p->module->param_arrays[i].name, p->module->param_arrays[i].name),
-             STC_USAGE;
   for (int d = 0; d < s->rank; d++) {
     s->lo[d] = affine_eval(p->module->grid.lo[d], p->scalars, NULL);
     s->hi[d] = affine_eval(p->module->grid.hi[d], p->scalars, NULL);

@@ -236,6 +236,8 @@ StcStatus watching_evaluate(StcPlan *p, bool probes);
  * ranks call it, when their parts are done. */
 bool watching_looks_around(const StcPlan *p, int k);
 StcStatus watching_value(StcPlan *p, int k, StcStatus s, Const *value);
+/* The same of reduction `k` behind `done` steps, or rounds, and tells whom it concerns; *stop: its `until` is met. */
+StcStatus watching_tell(StcPlan *p, int k, StcStatus s, int64_t done, bool *stop);
 /* phases.c: has the program's step phases? Makes their programs; the first one's is *first. Their plans beside that of
  * part `i` of this rank, which is prepared; then, when that one has memory, theirs. The end. */
 bool phases_are_needed(const StcPlan *p);
@@ -440,6 +442,8 @@ StcStatus split_agree(StcPlan *p, StcStatus s);
 /* No rank has a chance to go on without so many bytes for a copy of `what`: says so, and ends all. A process alone has
  * the workspace_guard that is running come back with STC_MEMORY. */
 _Noreturn void split_die(StcPlan *p, const char *what, double bytes);
+/* `bytes` bytes (malloc) for `what`, which a rank cannot do without, since others wait for it. (evaluate.c) */
+void *split_must_have(StcPlan *p, const char *what, double bytes);
 /* Memory of zeros for `bytes` bytes of field `name` (free), one more than that at the least. Where there is none
  * several ranks, which wait for each other, end; one alone returns NULL, and *s is STC_MEMORY. */
 char *split_room(StcPlan *p, const char *name, size_t bytes, StcStatus *s);

@@ -68,7 +68,7 @@ static StcStatus box_each(const StcPlan *p, const PartPlan *part, int field, int
 static StcStatus all_each(const StcPlan *p, const PartPlan *part, int field, int whole, bool in, const Doing *do_it) {
   const Field *f = &part->module->fields[field];
   StcStatus s = STC_OK;
-  int turns[MAX_RANK], most[MAX_RANK] = {0};
+  int turns[MAX_RANK] = {0}, most[MAX_RANK] = {0};
   for (int d = 0; d < p->split->rank; d++)
     most[d] = f->ring && in ? 1 : 0;
   for (turns[0] = -most[0]; turns[0] <= most[0]; turns[0]++)

@@ -237,7 +237,7 @@ bool interp_update_alone(const Module *m, int update, Const *scalars, void *cons
                          Diags *d) {
   Module alone = *m;
   Update u = m->updates[update];
-  char bits[sizeof(double)];
+  int64_t n = u.each ? grid_members(m, scalars) : 1;
   void *own[m->nparam_arrays + 1];
   u.stage = 1;
   alone.nfields = alone.ninits = alone.nstencils = alone.nreductions = alone.nrepeats = alone.nprobes = 0;
@@ -245,10 +245,8 @@ bool interp_update_alone(const Module *m, int update, Const *scalars, void *cons
   alone.updates = &u;
   for (int i = 0; i < m->nparam_arrays; i++)
     own[i] = arrays[i];
-  memcpy(bits, arrays[u.state], sizeof bits);
+  memcpy(value, arrays[u.state], (size_t)n * sizeof *value);
+  own[u.state] = value;
   Binding b = {.scalars = scalars, .param_arrays = own, .first_step = step, .evaluated = true};
-  bool ok = interp_run(&alone, &b, 1, false, NULL, d);
-  memcpy(u.type == TY_F64 ? (void *)&value->f : (void *)&value->i, arrays[u.state], sizeof bits);
-  memcpy(arrays[u.state], bits, sizeof bits);
-  return ok;
+  return interp_run(&alone, &b, 1, false, NULL, d);
 }

@@ -267,8 +267,9 @@ bool interp_gradient(const Module *m, Binding *b, int64_t steps, const bool *ski
  * the first step only if b->first_step is 0 or b->begins). The definition of right: no tiling, every stencil into fresh
  * arrays. False after an error. */
 bool interp_run(const Module *m, Binding *b, int64_t steps, bool run_inits, const bool *skip_init, Diags *d);
-/* The value of update number `update`, which reads no field, in step number `step`, into *value: `arrays` has the
- * elements of launch-time arrays, or something else for those that it does not read. False after an error. */
+/* The value of update number `update`, which reads no field, in step number `step`, into *value, or a value for each
+ * member that has its own: `arrays` has the elements of launch-time arrays, or something else for those that it does
+ * not read. False after an error. */
 bool interp_update_alone(const Module *m, int update, Const *scalars, void *const *arrays, int64_t step, Const *value,
                          Diags *d);
 

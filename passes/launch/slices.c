@@ -37,11 +37,10 @@ static bool fields_stay(const Module *m) {
   return true;
 }
 
-/* Has `m` slices that no stencil joins? Reductions and updates are kernels of their own, over all slices; a part of a
- * grid that is cut along dimension 0 has its own bounds there. */
+/* Has `m` slices that no stencil joins? Reductions and updates are kernels of their own, over all slices. A part of a
+ * grid that is cut along dimension 0 has no ghost cells there then, so that all its boxes have the same slices. */
 static bool has_slices(const Module *m) {
-  if (m->slice_of || m->grid.rank < GRID_RANK || (m->nstencils == 0 && m->grid.rank == GRID_RANK) || !fields_stay(m) ||
-      (m->part && (!has_all(&m->part->own, &m->part->whole) || !has_all(&m->part->gives, &m->grid))))
+  if (m->slice_of || m->grid.rank < GRID_RANK || (m->nstencils == 0 && m->grid.rank == GRID_RANK) || !fields_stay(m))
     return false;
   for (int i = 0; i < m->ninits; i++)
     if (!stencil_stays(m, &m->inits[i]))

@@ -94,7 +94,8 @@ static bool stores_shared(const Slices *s, const Block *b) {
 static void slice_kernel(Slices *s, Kernel *k) {
   Arena *a = s->out->arena;
   bool once = stores_shared(s, k->body);
-  Affine all = once ? affine_const(1) : box_extent(a, &s->whole->grid, 0);
+  const Box *covers = launch_covers(s->whole);
+  Affine all = once ? affine_const(1) : box_extent(a, covers, 0), first = covers->lo[0];
   PUT_FIRST(k->threads, 1);
   PUT_FIRST(k->tile, 1);
   PUT_FIRST(k->over, 0);
@@ -108,8 +109,8 @@ static void slice_kernel(Slices *s, Kernel *k) {
   Builder b = body->first ? builder_before(a, body->first) : builder_at_end(a, body);
   b.loc = k->loc;
   s->zero = build_int(&b, TY_I64, 0);
-  Value *block = build_dim(&b, OP_BLOCK, s->out->grid.rank), *lo = build_affine(&b, s->whole, s->whole->grid.lo[0]);
-  s->number = s->whole->grid.lo[0].n || s->whole->grid.lo[0].c ? build2(&b, OP_ADD, block, lo) : block;
+  Value *block = build_dim(&b, OP_BLOCK, s->out->grid.rank), *lo = build_affine(&b, s->whole, first);
+  s->number = first.n || first.c ? build2(&b, OP_ADD, block, lo) : block;
   place_block(s, k, body);
 }
 

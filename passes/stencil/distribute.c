@@ -192,7 +192,7 @@ static Piece turned(Parts *p, const Piece *piece, const Extent *depth, bool ring
 
 /* Adds to `out` what the part computes of the piece: itself, and in a ring what lies beyond the edges. */
 static void distribute_piece(Parts *p, const Piece *piece, const Extent *depth, bool ring, Stencil *out) {
-  int first[MAX_RANK] = {0}, turns[MAX_RANK];
+  int first[MAX_RANK] = {0}, turns[MAX_RANK] = {0};
   for (int d = 0; d < p->m->grid.rank; d++)
     first[d] = ring && p->turns[d] && !is_around(p, &piece->box, d) && !lacks(p, piece, d) ? -1 : 0;
   for (turns[0] = first[0]; turns[0] <= -first[0]; turns[0]++)

@@ -199,5 +199,7 @@ def test_three_dimensions():
     assert (bound == want).all()
     with pytest.raises(stc.StcError, match="a view shows fields of up to three dimensions"):
         run.view()
-    with pytest.raises(stc.StcError, match="a grid of three dimensions with members is not cut into parts"):
-        many.plan(device="host", split=(2, 1, 1, 1))
+    run = many.plan(device="host", split=(2, 1, 1, 1))
+    run["u"] = u
+    run()
+    assert (run["u"] == want).all()
