@@ -20,9 +20,11 @@ const Stencil *module_scaled(const Module *m) {
   return NULL;
 }
 
-int64_t scaled_coordinate(const Op *op, int d, int64_t x) {
+bool dimension_has_levels(const Module *m, int d) { return d > 0 || !m->members; }
+
+int64_t scaled_coordinate(const Module *m, const Op *op, int d, int64_t x) {
   int64_t half = x / 2 - (x % 2 < 0);
-  return (op->code == OP_FINE ? 2 * x : half) + op->off[d];
+  return (!dimension_has_levels(m, d) ? x : op->code == OP_FINE ? 2 * x : half) + op->off[d];
 }
 
 /* Is one of the `n` fields marked? */
@@ -64,8 +66,11 @@ static bool spread_stencils(int n, const Stencil *list, bool *marked) {
   return news;
 }
 
+/* May a cut go through the points of levels? With members it goes between members alone, each of which has its levels whole. */
+static bool levels_are_cut(const Module *m) { return module_scaled(m) && !m->members; }
+
 void module_mark_coarse(const Module *m, bool *coarse) {
-  for (bool news = module_scaled(m) != NULL; news;) {
+  for (bool news = levels_are_cut(m); news;) {
     news = spread_stencils(m->nstencils, m->stencils, coarse) | spread_stencils(m->ninits, m->inits, coarse);
     for (int f = 0; f < m->nfields; f++)
       if (m->fields[f].past && coarse[f] != coarse[m->fields[f].present]) {
@@ -101,7 +106,7 @@ static bool stage_ends(const Stencil *before, const Stencil *st, const bool *coa
 const Module *module_stage_levels(const Module *m, Arena *a) {
   bool *coarse = ARENA_ARRAY(a, bool, m->nfields + 1);
   int32_t n = 1;
-  if (!module_scaled(m))
+  if (!levels_are_cut(m))
     return m;
   module_mark_coarse(m, coarse);
   for (int i = 1; i < m->nstencils; i++)

@@ -822,15 +822,18 @@ bool op_reads_field(const Op *op);
 bool stencil_is_scaled(const Stencil *st);
 const Stencil *module_scaled(const Module *m);
 /* Marks, by field, those of all levels but the finest: what stencils compute from a finer level or read as a coarser
- * one, and all that stencils and inits have beside these on one level. All of `coarse` is false before. */
+ * one, and all that stencils and inits have beside these on one level; none of a module with members, which parts
+ * have whole. All of `coarse` is false before. */
 void module_mark_coarse(const Module *m, bool *coarse);
 /* Does `st` read a field of the finest level from the level above it, where fields are marked so? */
 bool stencil_restricts(const Stencil *st, const bool *coarse);
 /* `m`, or a copy in memory of `a` in which a stencil that reads a finer level is the last one of its stage, and no
  * stage has stencils of the finest level and of others. */
 const Module *module_stage_levels(const Module *m, Arena *a);
+/* Are there half as many points in dimension `d` on each next level? Not in that of members. */
+bool dimension_has_levels(const Module *m, int d);
 /* The coordinate in dimension `d` that `op`, which is such, reads from the point at `x`, before any outside rule. */
-int64_t scaled_coordinate(const Op *op, int d, int64_t x);
+int64_t scaled_coordinate(const Module *m, const Op *op, int d, int64_t x);
 
 /* ---------------------------------------------------------------- the host part: host-part.c */
 

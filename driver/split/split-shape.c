@@ -90,11 +90,12 @@ StcStatus split_check_shape(StcPlan *p) {
   Split *s = p->split;
   s->nparts = 1;
   for (int d = 1; d < s->rank; d++)
-    if (s->rank > GRID_RANK && s->parts[d] > 1)
+    if (s->parts[d] > 1 && (s->rank > GRID_RANK || (p->module->members && module_scaled(p->program->module))))
       return diag_error(p->w.diags, no_loc(),
-                        "a grid of three dimensions with members is cut by members alone, and these are %lld parts "
-                        "along dimension %d: write --split=%lldx1x1x1, or as many as there are members",
-                        (long long)s->parts[d], d, (long long)s->parts[d]),
+                        "a grid %s with members is cut by members alone, and these are %lld parts along dimension %d: "
+                        "write --split=%lld, or as many as there are members",
+                        s->rank > GRID_RANK ? "of three dimensions" : "that has levels", (long long)s->parts[d], d,
+                        (long long)s->parts[d]),
              STC_USAGE;
   for (int d = 0; d < s->rank; d++) {
     int64_t extent = s->hi[d] - s->lo[d] + 1;

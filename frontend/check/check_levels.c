@@ -6,6 +6,7 @@
 #include "frontend/levels.h"
 
 #include "frontend/check/declare.h"
+#include "frontend/ensemble.h"
 #include "frontend/fields.h"
 
 #include <string.h>
@@ -21,12 +22,13 @@ static void add_check(Checker *c, Loc loc, Affine value, const char *message) {
 /* The points of the coarsest level in dimension `d`, 1 / 2^last of `extent`, into *out, with what launching checks.
  * False after reporting that it cannot be. */
 static bool coarsest(Checker *c, const Decl *decl, int d, int last, Affine extent, Affine *out) {
-  const RangeExpr *range = &c->grid->decl->region->ranges[d];
+  int shown = check_shown(c, d);
+  const RangeExpr *range = &c->grid->decl->region->ranges[shown];
   const char *cure =
       arena_printf(c->arena,
                    "the levels 0 .. %d of '%s' halve dimension %d of the grid %d times, so its points must be a "
                    "multiple of %d; take another size, or fewer levels",
-                   last, decl->name, d, last, 1 << last);
+                   last, decl->name, shown, last, 1 << last);
   if (!extent.n) {
     *out = affine_const(extent.c >> last);
     if (extent.c % ((int64_t)1 << last) == 0)
@@ -39,7 +41,7 @@ static bool coarsest(Checker *c, const Decl *decl, int d, int last, Affine exten
   Expr *points = check_plus(c, check_bound(c, range->hi ? range->hi : range->lo), 1);
   Expr *share = check_operation(c, OP_DIV, decl->loc, 2, (Expr *[]){points, two});
   share->type = TY_I64;
-  Symbol *s = check_hidden_scalar(c, arena_printf(c->arena, "%s.points.%d", decl->name, d), share);
+  Symbol *s = check_hidden_scalar(c, arena_printf(c->arena, "%s.points.%d", decl->name, shown), share);
   *out = affine_scalar(c->arena, s->index);
   Affine all = affine_scale(c->arena, *out, (int64_t)1 << last);
   add_check(c, decl->right->loc, affine_sub(c->arena, all, extent), cure);
@@ -59,11 +61,6 @@ static bool can_be(Checker *c, const Decl *d, int64_t *last) {
     check_error(c, NULL, d->loc, "the grid has levels already, '%s'; a program has one 'levels'", c->levels->name);
     return false;
   }
-  if (c->lead) {
-    check_error(c, NULL, d->loc,
-                "a grid with members has no levels yet; leave out 'members', and make a run for each member");
-    return false;
-  }
   if (!check_const_int(c, d->value, NULL, "the number of a level", &first) ||
       !check_const_int(c, d->right, NULL, "the number of a level", last))
     return false;
@@ -71,12 +68,12 @@ static bool can_be(Checker *c, const Decl *d, int64_t *last) {
     check_error(c, NULL, d->value->loc, "levels are numbered from 0 to at least 1 and at most %d", MAX_LEVELS - 1);
     return false;
   }
-  for (int k = 0; k < c->m->grid.rank; k++)
+  for (int k = c->lead; k < c->m->grid.rank; k++)
     if (c->m->grid.lo[k].n || c->m->grid.lo[k].c) {
       check_error(c, NULL, d->on.loc,
                   "levels need a grid that begins at 0 in each dimension, but '%s' does not in dimension %d; let it "
                   "begin at 0",
-                  c->grid->name, k);
+                  c->grid->name, check_shown(c, k));
       return false;
     }
   return true;
@@ -100,8 +97,8 @@ void check_levels(Checker *c, const Decl *d) {
   int64_t last;
   Affine points[MAX_RANK];
   bool ok = can_be(c, d, &last);
-  for (int k = 0; ok && k < c->m->grid.rank; k++) {
-    int like = 0;
+  for (int k = c->lead; ok && k < c->m->grid.rank; k++) {
+    int like = c->lead;
     while (like < k && !affine_equal(c->m->grid.hi[like], c->m->grid.hi[k]))
       like++;
     if (like < k)
@@ -117,7 +114,7 @@ void check_levels(Checker *c, const Decl *d) {
   levels->box = ARENA_ARRAY(c->arena, Box, levels->n);
   for (int l = 0; l <= last; l++) {
     levels->box[l] = c->m->grid;
-    for (int k = 0; l && k < c->m->grid.rank; k++)
+    for (int k = c->lead; l && k < c->m->grid.rank; k++)
       levels->box[l].hi[k] = affine_add_const(affine_scale(c->arena, points[k], (int64_t)1 << (last - l)), -1);
     declare_level(c, d, l, &levels->box[l]);
   }
@@ -240,7 +237,7 @@ static int level_in_hand(Checker *c, const Expr *call, const Env *env) {
  * its own, into `out`. False after reporting. */
 static bool scaled_offsets(Checker *c, const Expr *call, const Expr *at, const Env *env, const int64_t *shift,
                            int64_t *out) {
-  int rank = c->m->grid.rank;
+  int rank = check_rank(c);
   bool fine = !strcmp(call->name, "fine");
   if (at && at->n != rank + 1) {
     check_error(c, env, call->loc, "behind '%s(...)' stand %d offsets, one for each dimension of the grid", call->name,
@@ -248,17 +245,17 @@ static bool scaled_offsets(Checker *c, const Expr *call, const Expr *at, const E
     return false;
   }
   for (int d = 0; d < rank; d++) {
-    int64_t k = 0;
+    int64_t k = 0, by = shift[d + c->lead];
     if (at && !check_const_int(c, at->kids[d + 1], env, "an offset", &k))
       return false;
-    if (!fine && shift[d] % 2) {
+    if (!fine && by % 2) {
       check_error(c, env, call->loc,
                   "a macro that reads 'coarse' is moved by %lld in dimension %d, but a coarser level has a point for "
                   "two of this one; move it by an even number, or write what it does out",
-                  (long long)shift[d], d);
+                  (long long)by, d);
       return false;
     }
-    out[d] = k + (fine ? 2 * shift[d] : shift[d] / 2);
+    out[d + c->lead] = k + (fine ? 2 * by : by / 2);
   }
   return true;
 }
@@ -343,13 +340,13 @@ static bool comes_back(Checker *c, const Env *env, Loc loc, const Symbol *f, int
 /* Bounds the read of `f` at `off` by its region, or reports where that cannot be. */
 static bool stays(Checker *c, const Env *env, Loc loc, const Symbol *f, const int64_t *off) {
   const char *word = c->scale > 0 ? "fine" : "coarse";
-  for (int i = 0; i < 2 * c->region->rank; i++) {
+  for (int i = 2 * c->lead; i < 2 * c->region->rank; i++) {
     Affine r = room(c, f, off, i / 2, i % 2);
     if (holds(c, r))
       continue;
     const char *where =
         arena_printf(c->arena, "'%s(%s)' at offset %lld reads beyond the %s end of '%s' in dimension %d", word, f->name,
-                     (long long)off[i / 2], i % 2 ? "upper" : "lower", f->name, i / 2);
+                     (long long)off[i / 2], i % 2 ? "upper" : "lower", f->name, check_shown(c, i / 2));
     if (c->m->fields[f->index].outside[i / 2] != OUTSIDE_NONE) {
       if (!comes_back(c, env, loc, f, i, r, where))
         return false;

@@ -312,7 +312,7 @@ bool interp_scaled(Interp *in, const Op *op, const int64_t *p, int n, Const *dst
     int64_t at[MAX_RANK], cell = 0;
     int beyond = 0;
     for (int k = 0; k < in->rank; k++)
-      at[k] = scaled_coordinate(op, k, p[k] + (k == in->rank - 1 ? i : 0));
+      at[k] = scaled_coordinate(in->m, op, k, p[k] + (k == in->rank - 1 ? i : 0));
     if (f->sides) {
       if (!read_sides(in, f, op, at, &dst[i]))
         return false;

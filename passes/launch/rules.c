@@ -23,6 +23,9 @@ Affine scaled_room(const Module *m, const Box *box, const Op *op, int d, int end
   Arena *a = m->arena;
   bool fine = op->code == OP_FINE;
   Affine at = end ? box->hi[d] : box->lo[d], edge = end ? of->hi[d] : of->lo[d];
+  if (!dimension_has_levels(m, d))
+    return end ? affine_sub(a, edge, affine_add_const(at, op->off[d]))
+               : affine_sub(a, affine_add_const(at, op->off[d]), edge);
   Affine in = fine ? affine_sub(a, affine_add_const(affine_scale(a, at, 2), op->off[d]), edge)
                    : affine_sub(a, affine_add_const(at, 2 * op->off[d]), affine_scale(a, edge, 2));
   return end ? affine_add_const(affine_scale(a, in, -1), !fine) : in;

@@ -12,9 +12,10 @@ static bool has_all(const Box *box, const Box *all) {
 }
 
 /* Do all reads of `body` stay in the slice? */
-static bool body_stays(const Block *body) {
+static bool body_stays(const Module *m, const Block *body) {
   for (const Op *op = body->first; op; op = op->next)
-    if (op_is_scaled(op) || ((op->code == OP_ACCESS || op->code == OP_BEHIND) && op->off[0]))
+    if ((op_is_scaled(op) && dimension_has_levels(m, 0)) ||
+        ((op_reads_field(op) || op->code == OP_BEHIND) && op->off[0]))
       return false;
   return true;
 }
@@ -23,7 +24,7 @@ static bool body_stays(const Block *body) {
  * computes them once. */
 static bool stencil_stays(const Module *m, const Stencil *st) {
   for (int i = 0; i < st->npieces; i++)
-    if (!body_stays(st->pieces[i].body) ||
+    if (!body_stays(m, st->pieces[i].body) ||
         (!field_lacks(&m->fields[st->pieces[i].targets[0]], 0) && !has_all(&st->pieces[i].box, &m->grid)))
       return false;
   return !st->sweep || st->along > 0;

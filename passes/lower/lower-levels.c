@@ -13,6 +13,8 @@ Value *level_value(Point *p, Builder *b, const Piece *piece, const Op *op) {
   Value *at[MAX_RANK];
   Rules rules = scaled_rules(m, &piece->box, op);
   for (int d = 0; d < m->grid.rank; d++)
-    at[d] = build2(b, op->code == OP_FINE ? OP_SHL : OP_SHR, p->index[d], build_int(b, TY_I64, 1));
+    at[d] = dimension_has_levels(m, d)
+                ? build2(b, op->code == OP_FINE ? OP_SHL : OP_SHR, p->index[d], build_int(b, TY_I64, 1))
+                : p->index[d];
   return access_global(b, m, op->sym, load_buffer(p->lo, op->sym), &rules, at, op->off, p->guarded);
 }

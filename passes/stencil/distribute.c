@@ -384,6 +384,15 @@ static bool sweep_stays_whole(const Parts *p, const Stencil *st) {
 
 /* Finds what the part's program needs of its neighbours. False after an error: nobody knows. */
 static bool analyse(Parts *p) {
+  const Stencil *scaled = p->m->members ? module_scaled(p->m) : NULL;
+  for (int d = 0; scaled && d < p->m->grid.rank; d++)
+    if (p->cut[d] && dimension_has_levels(p->m, d)) {
+      diag_error(p->c->diags, scaled->loc,
+                 "pass 'distribute': '%s' reads another level of the grid, and the grid of such a program with members "
+                 "cannot be cut but by members: option cut=0",
+                 scaled->name);
+      return false;
+    }
   for (int i = 0; i < p->m->ninits; i++)
     if (p->m->inits[i].once) {
       diag_error(p->c->diags, p->m->inits[i].loc,

@@ -36,7 +36,7 @@ static Value *is_beyond(Builder *b, const Module *m, const Op *op, int s) {
   const Field *f = &m->fields[op->sym];
   int d = s / 2;
   Value *at = build_dim(b, OP_INDEX, d);
-  if (op_is_scaled(op))
+  if (op_is_scaled(op) && dimension_has_levels(m, d))
     at = build2(b, op->code == OP_FINE ? OP_SHL : OP_SHR, at, build_int(b, TY_I64, 1));
   at = build2(b, OP_ADD, at, build_int(b, TY_I64, op->off[d]));
   return build2(b, s % 2 ? OP_GT : OP_LT, at, build_affine(b, m, s % 2 ? f->box.hi[d] : f->box.lo[d]));
@@ -79,7 +79,7 @@ static bool check_once(const Writing *w, const Op *op, int s) {
   const Field *f = &w->m->fields[op->sym];
   int d = s / 2;
   Arena *a = w->m->arena;
-  int64_t unit = op->code == OP_COARSE ? 2 : 1;
+  int64_t unit = op->code == OP_COARSE && dimension_has_levels(w->m, d) ? 2 : 1;
   Affine room = op_is_scaled(op) ? scaled_room(w->m, w->box, op, d, s % 2)
                 : s % 2          ? affine_sub(a, f->box.hi[d], affine_add_const(w->box->hi[d], op->off[d]))
                                  : affine_sub(a, affine_add_const(w->box->lo[d], op->off[d]), f->box.lo[d]);

@@ -1004,4 +1004,4 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         case = Case(tree, sizes, steps, given, stored, self.options, runs)
         case = later(case if self.has_levels else longer(case, self.least, self.seed, device), self.seed)
         case = case if self.layered else constant_extents(case, self.seed, self.plain)
-        return case if self.layered or self.has_levels else with_looked(with_complex(with_members(case, self.seed), self.seed), self.seed)
+        return case if self.layered else with_members(case, self.seed) if self.has_levels else with_looked(with_complex(with_members(case, self.seed), self.seed), self.seed)
