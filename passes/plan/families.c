@@ -24,12 +24,16 @@ static void add_thread_passes(Str *p, const TargetInfo *t, const Family *f, cons
     str_addf(p, ",early-signals(behind=%d)", (int)plan_mapped(s, MAP_BEHIND));
 }
 
-/* The pass that joins launches of few points as plan `s` of `m` says. */
+/* The pass that joins launches of few points as plan `s` of `m` says, which numbers dimensions as a slice has them, and
+ * that of slices behind these. */
 static void add_small_launches(Str *p, const Module *m, const Schedule *s) {
   str_addf(p, ",small-launches(points=%d", (int)map_get(s, MAP_JOINED));
-  for (int d = 0; d < m->grid.rank; d++)
-    if (map_get(s, (MapId)(MAP_ALONG_0 + d)) > 0)
-      str_addf(p, ",along%d=%d", d, (int)map_get(s, (MapId)(MAP_ALONG_0 + d)));
+  int slices = plan_is_sliced(m, s);
+  for (int d = 0; d < m->grid.rank; d++) {
+    MapId id = (MapId)(MAP_ALONG_0 + (d < slices ? m->grid.rank - 1 : d - slices));
+    if (map_get(s, id) > 0)
+      str_addf(p, ",along%d=%d", d, (int)map_get(s, id));
+  }
   str_add(p, ")");
 }
 

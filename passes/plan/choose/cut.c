@@ -140,12 +140,14 @@ static void measure_streamed(Fuse *f) {
     f->whole.why = schedule_streamed(f->c, want, part_launch(f->m, f->n, f->st, 0, f->n), 1, &s);
 }
 
-/* Does stencil `st` by itself cover at most `points` points, with the scalars `g`? See is_small of small-launches.c.
+/* Does stencil `st` by itself, in all slices, cover at most `points` points, with the scalars `g`? See is_small of
+ * small-launches.c.
  * And is that less than a quarter of the grid, such as coarser levels? On small grids a tile of several stencils, or
  * rounds, is as fast. */
 static bool covers_few(const Fuse *f, const Stencil *st, const GridScalars *g, int64_t points) {
   const Box *box = st->npieces == 1 ? &st->pieces[0].box : &f->m->grid;
-  double all = 1, most = 1, whole = 1;
+  double slices = f->m->slice_of ? slices_of_size(f->m->grid.rank, f->c->schedule->size) : 1;
+  double all = slices, most = slices, whole = slices;
   for (int d = 0; d < box->rank; d++) {
     int64_t largest;
     all *= (double)grid_extent(g, box_extent(f->c->arena, box, d), &largest);

@@ -1,5 +1,6 @@
 /* mapping.c: what a plan says of the mapping of its launches beside knobs (ir/mapping.def): what it leaves open is
  * chosen, once, and what it says is checked; lowerings read it. */
+#include "passes/launch/slices.h"
 #include "passes/plan/plan.h"
 #include "passes/tile/frame.h"
 #include "passes/tile/mapping.h"
@@ -64,6 +65,8 @@ static void fill_joined(const Filling *k) {
   for (int d = 0; d < k->m->grid.rank && map_get(k->s, MAP_JOINED) > 0; d++)
     if (box_extent(k->c->arena, &k->m->grid, d).n)
       map_set(k->s, (MapId)(MAP_ALONG_0 + d), (int32_t)size[d]);
+  if (k->m->slice_of && map_get(k->s, MAP_JOINED) > 0 && box_extent(k->c->arena, &k->m->slice_of->grid, 0).n)
+    map_set(k->s, (MapId)(MAP_ALONG_0 + k->m->grid.rank), (int32_t)slices_of_size(k->m->grid.rank, told.size));
 }
 
 /* ---- the kernel for the steps that remain */
