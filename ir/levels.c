@@ -66,7 +66,8 @@ static bool spread_stencils(int n, const Stencil *list, bool *marked) {
   return news;
 }
 
-/* May a cut go through the points of levels? With members it goes between members alone, each of which has its levels whole. */
+/* May a cut go through the points of levels? With members it goes between members alone, each of which has its levels
+ * whole. */
 static bool levels_are_cut(const Module *m) { return module_scaled(m) && !m->members; }
 
 void module_mark_coarse(const Module *m, bool *coarse) {
