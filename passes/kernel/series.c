@@ -84,6 +84,20 @@ static void renumber_sequence(const Series *s, HostSeq *q) {
   q->nops = n;
 }
 
+/* The same of a kernel's arguments, by which kernel_set_args knows what an init was to write; those that go, go. */
+static void renumber_args(const Series *s, Kernel *k) {
+  int n = 0;
+  for (int i = 0; i < k->nargs; i++) {
+    KArg a = k->args[i];
+    if (a.kind == KARG_BUFFER && s->buffer[a.index] < 0)
+      continue;
+    if (a.kind == KARG_BUFFER)
+      a.index = s->buffer[a.index];
+    k->args[n++] = a;
+  }
+  k->nargs = n;
+}
+
 /* What a kernel looks at, with fields' new numbers. */
 static const KernelTests *renumbered_tests(const Module *m, const KernelTests *old, const int32_t *number) {
   KernelTests *t = old ? ARENA_NEW(m->arena, KernelTests) : NULL;
@@ -126,8 +140,10 @@ static void drop_buffers(Series *s) {
     if (s->buffer[b] >= 0)
       m->buffers[s->buffer[b]] = m->buffers[b];
   m->nbuffers = n;
-  for (int i = 0; i < m->nkernels; i++)
+  for (int i = 0; i < m->nkernels; i++) {
     block_walk(m->kernels[i].body, renumber_op, s);
+    renumber_args(s, &m->kernels[i]);
+  }
   HostSeq *q;
   for (int i = 0; (q = host_part(m, i)); i++)
     renumber_sequence(s, q);
