@@ -281,8 +281,6 @@ static void warn_of_power(Checker *c, const Expr *e) {
 
 /* % and operations on bits: integers; of literals an i64, unless they meet another type of integers. */
 static Expr *of_integers(Checker *c, const Env *env, Expr *e) {
-  if (e->op == OP_BIT_XOR)
-    warn_of_power(c, e);
   for (int i = 0; i < e->n; i++) {
     Type t = check_base(c, e->kids[i]->type);
     bool other = e->n == 2 && is_int(check_base(c, e->kids[1 - i]->type));
@@ -290,6 +288,8 @@ static Expr *of_integers(Checker *c, const Env *env, Expr *e) {
       return check_error(c, env, e->loc, "%s needs integers, but this operand is %s; %s", check_spelling(c, e->op),
                          check_type_words(c, e->kids[i]->type), instead(e->op, t, other));
   }
+  if (e->op == OP_BIT_XOR)
+    warn_of_power(c, e);
   Type t = unify(c, env, e, 0);
   typed(e, t);
   if (t != TY_LITERAL_INT)
