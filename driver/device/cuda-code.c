@@ -87,7 +87,7 @@ static StcStatus begin_guarded(void *arg) {
   BeginArgs *a = arg;
   Build *b = a->code->build;
   a->code->codegen = program_codegen_options(a->program, b->code.module, b->code.target);
-  if (!b->bytes && !b->units && !budget_compiler(a->program->w.diags, b->code.module, true))
+  if (!b->bytes && !b->units && !budget_compiler(a->program->w.diags, b->code.module, true, &a->program->schedule))
     return STC_INPUT;
   return find_units(a->code, a->program, b);
 }

@@ -72,24 +72,50 @@ static Burden burden_of(const Module *m) {
   return b;
 }
 
-/* The same choice for GPUs: of kernels that the compiler behind LLVM would be at for too long, or would not be given.
- */
-static bool budget_threads(Diags *d, const Module *m, Schedule *want) {
-  Burden b = burden_of(m);
-  if (((double)b.most < tuning.endless_kernel && b.seconds < tuning.patience) || !is_open(want))
+/* Has `want` name less of a tile than `used`, which kernels were made for, has: as many time steps as the next lower
+ * power of two, which all families take, or if it has one, half of a thread's points in the dimension of the most.
+ * False: it has one of each. */
+static bool smaller_tile(const Schedule *used, Schedule *want) {
+  int most = 0;
+  if (used->T > 1) {
+    for (want->T = 1; want->T < used->T - want->T;)
+      want->T *= 2;
+    return true;
+  }
+  for (int d = 1; d < GRID_RANK; d++)
+    if (used->elems[d] > used->elems[most])
+      most = d;
+  if (used->elems[most] < 2)
     return false;
-  want->family = FAMILY_NAIVE;
-  diag_remark(d, no_loc(),
-              "kernels of %" PRId64 " operations, %" PRId64 " of them in one, would take the GPU's compiler %.0f s: "
-              "-schedule=naive is taken, which has a launch for each stencil; -schedule=stream has tiles made",
-              b.all, b.most, b.seconds);
+  want->T = family_row(used->family)->tiled ? 1 : want->T;
+  memcpy(want->elems, used->elems, sizeof want->elems);
+  want->elems[most] /= 2;
   return true;
 }
 
-bool budget_kernels(Diags *d, const Module *m, bool simt, Schedule *want) {
+/* The same choice for GPUs: of kernels that the compiler behind LLVM would be at for too long, or would not be given.
+ * Where `asked` names a family alone, smaller tiles of it are made. */
+static bool budget_threads(Diags *d, const Module *m, const Schedule *asked, const Schedule *used, Schedule *want) {
+  Burden b = burden_of(m);
+  bool open = is_open(want);
+  if (((double)b.most < tuning.endless_kernel && b.seconds < tuning.patience) || says_tiles(asked))
+    return false;
+  if (open)
+    want->family = FAMILY_NAIVE;
+  else if (!smaller_tile(used, want))
+    return false;
+  diag_remark(d, no_loc(),
+              "kernels of %" PRId64 " operations, %" PRId64 " of them in one, would take the GPU's compiler %.0f s: %s",
+              b.all, b.most, b.seconds,
+              open ? "-schedule=naive is taken, which has a launch for each stencil; -schedule=stream has tiles made"
+                   : "tiles of fewer time steps or points a thread are made; -T and -elems say how many");
+  return true;
+}
+
+bool budget_kernels(Diags *d, const Module *m, bool simt, const Schedule *asked, const Schedule *used, Schedule *want) {
   int64_t most = 0;
   if (simt)
-    return budget_threads(d, m, want);
+    return budget_threads(d, m, asked, used, want);
   for (int k = 0; k < m->nkernels; k++) {
     int64_t ops = 0;
     block_walk(m->kernels[k].body, count_op, &ops);
@@ -122,7 +148,16 @@ CodegenQuick budget_codegen(Diags *d, const Module *m, bool simt) {
   return quick;
 }
 
-bool budget_compiler(Diags *d, const Module *m, bool simt) {
+/* What makes kernels shorter than those for `asked`. Where that names a family alone, the smallest tiles of it were
+ * made (budget_kernels). */
+static const char *shorter_by(const Schedule *asked) {
+  if (says_tiles(asked) || asked->family == FAMILY_AUTO)
+    return "fewer time steps (-T), fewer points a thread (-elems) or -schedule=naive make fewer";
+  return asked->family == FAMILY_NAIVE ? "a thread has one point, so only shorter stencils make fewer"
+                                       : "the smallest tiles of that family have as many; -schedule=naive makes fewer";
+}
+
+bool budget_compiler(Diags *d, const Module *m, bool simt, const Schedule *asked) {
   if (!simt)
     return true;
   Burden b = burden_of(m);
@@ -131,17 +166,15 @@ bool budget_compiler(Diags *d, const Module *m, bool simt) {
   double seconds = b.seconds;
   if ((double)most >= tuning.endless_kernel) {
     diag_error(d, longest->loc,
-               "kernel %s has %" PRId64 " operations, and at most %.0f are given to a GPU's compiler: fewer time steps "
-               "(-T), fewer points a thread (-elems) or -schedule=naive make fewer",
-               longest->name, most, tuning.endless_kernel);
+               "kernel %s has %" PRId64 " operations, and at most %.0f are given to a GPU's compiler: %s",
+               longest->name, most, tuning.endless_kernel, shorter_by(asked));
     return false;
   }
   if (longest && seconds >= tuning.endless_told) {
     diag_error(d, longest->loc,
                "%d kernels have %" PRId64 " operations, %s %" PRId64 " of them: the GPU's compiler may take %.0f s for "
-               "all together, and is given what takes %.0f s at most: fewer time steps (-T), fewer points a thread "
-               "(-elems) or -schedule=naive make fewer",
-               m->nkernels, all, longest->name, most, seconds, tuning.endless_told);
+               "all together, and is given what takes %.0f s at most: %s",
+               m->nkernels, all, longest->name, most, seconds, tuning.endless_told, shorter_by(asked));
     return false;
   }
   if (longest && seconds >= tuning.slow_told)

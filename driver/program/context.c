@@ -180,7 +180,10 @@ StcStatus workspace_guard(Workspace *w, StcStatus (*fn)(void *arg), void *arg) {
   jmp_buf handler, *before = redirect(w, &handler), *before_parent = redirect(w->parent, &handler);
   if (!before && !before_parent && w->diags && !diags_speaks_of_options(w->diags))
     diags_begin_call(w->diags);
+  bool silent = w->silent;
   StcStatus s = call_guarded(w, fn, arg, &handler);
+  if (s == STC_MEMORY || s == STC_INTERRUPTED)
+    w->silent = silent;
   redirect(w, before);
   redirect(w->parent, before_parent);
   return s;

@@ -19,7 +19,7 @@ static StcStatus artifact_guarded(void *arg) {
   Build *b = args->b;
   CodegenOptions o = program_codegen_options(p, b->code.module, b->code.target);
   char *bytes;
-  if (!budget_compiler(p->w.diags, b->code.module, target_info(b->code.target)->simt))
+  if (!budget_compiler(p->w.diags, b->code.module, target_info(b->code.target)->simt, &p->schedule))
     return STC_INPUT;
   if (!codegen(p->w.arena, p->w.diags, b->code.module, b->code.target, EMIT_OBJ, &o, &bytes, &b->size))
     return workspace_obey(&p->w), STC_INTERNAL;
@@ -80,7 +80,7 @@ static bool emit_code(StcProgram *p, StcEmit what) {
   if (!m)
     return false;
   CodegenOptions o = program_codegen_options(p, m, p->target);
-  if (kind != EMIT_LLVM && !budget_compiler(p->w.diags, m, target_info(p->target)->simt))
+  if (kind != EMIT_LLVM && !budget_compiler(p->w.diags, m, target_info(p->target)->simt, &p->schedule))
     return false;
   atomic_store(&o.working->done, 0);
   atomic_store(&o.working->of, m->nkernels);

@@ -110,6 +110,27 @@ Module *program_simplified(StcProgram *p) {
   return passes_run(&c, NULL, "scalarize,every,sides,simplify", module_copy(p->w.arena, p->source));
 }
 
+/* Kernels `m` of the schedule that the options ask for, which is *used, or if they are too long, of smaller tiles or
+ * none (budget_kernels); kept are those before where such tiles cannot be made. The others are those of run_passes. */
+static Module *within_budget(StcProgram *p, Workspace *w, const TargetInfo *info, const int64_t *size, Extra extra,
+                             const Foreseen *known, Module *m, Schedule *used) {
+  PassHooks hooks = pass_hooks(p);
+  Schedule want = p->schedule;
+  bool silent = w->silent;
+  while (budget_kernels(w->diags, m, info->simt, &p->schedule, used, &want)) {
+    Schedule now = *used;
+    w->silent = silent || p->schedule.family != FAMILY_AUTO;
+    Module *made = program_checked(p, w, info, &hooks);
+    made = made ? run_passes(p, w, info, want, size, extra, known, made, true, &now) : NULL;
+    w->silent = silent;
+    if (!made)
+      return p->schedule.family == FAMILY_AUTO ? NULL : m;
+    m = made;
+    *used = now;
+  }
+  return m;
+}
+
 /* program_compile, which Ctrl-C ends. */
 static StcStatus compile_kernels(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK],
                                  Extra extra, const Foreseen *known, Compiled *out) {
@@ -124,10 +145,8 @@ static StcStatus compile_kernels(StcProgram *p, Workspace *w, const Target *t, c
   bool by_default = p->kind != SOURCE_KIR && !p->options.passes;
   Schedule want = p->schedule;
   m = run_passes(p, w, info, want, size, extra, known, m, by_default, &out->schedule);
-  if (m && by_default && budget_kernels(w->diags, m, info->simt, &want)) {
-    m = program_checked(p, w, info, &hooks);
-    m = m ? run_passes(p, w, info, want, size, extra, known, m, by_default, &out->schedule) : NULL;
-  }
+  if (m && by_default)
+    m = within_budget(p, w, info, size, extra, known, m, &out->schedule);
   if (!m)
     return STC_INPUT;
   if (m->level != LEVEL_KIR) {

@@ -293,13 +293,14 @@ CodegenOptions program_codegen_options(const StcProgram *p, const Module *m, con
  * what LLVM is to leave out for kernels `m`, where there are very many ops. Remarks say so. (budget.c) */
 void budget_schedule(Diags *d, const Module *m, Schedule *want);
 /* Gives up tiles likewise where `m`, kernel IR made for `want`, has a kernel too long to be compiled without threads,
- * or kernels with threads that the compiler behind LLVM would take too long for. Returns whether it did. */
-bool budget_kernels(Diags *d, const Module *m, bool simt, Schedule *want);
+ * or kernels with threads that the compiler behind LLVM would take too long for. Where the schedule that was asked for,
+ * `asked`, names a family alone, these have smaller tiles of it: `want` says less than `used`, the schedule of `m`,
+ * has. Returns whether it did. */
+bool budget_kernels(Diags *d, const Module *m, bool simt, const Schedule *asked, const Schedule *used, Schedule *want);
 CodegenQuick budget_codegen(Diags *d, const Module *m, bool simt);
 /* Warns of kernels that a compiler behind LLVM will take long for, all together. False after an error: one is too long,
- * or all are.
- */
-bool budget_compiler(Diags *d, const Module *m, bool simt);
+ * or all are. asked: the schedule that was asked for, by which the error says what makes kernels shorter. */
+bool budget_compiler(Diags *d, const Module *m, bool simt, const Schedule *asked);
 /* False after an error: a kernel of `ptx`, which LLVM made, has too many instructions for a GPU's compiler, and `want`
  * says what tiles or how many points a thread. How long it takes depends on instructions more than on ops. What stc
  * chose, of a family that was asked for, too, is compiled. */
