@@ -117,11 +117,13 @@ typedef struct CodeStore {
 typedef struct CodegenOptions {
   int opt_level; /* 0..3 */
   CodegenQuick quick;
-  int64_t straight; /* instructions of a function without loops, from which on LLVM does only what pays most where
-                       another compiler is behind it; 0: none */
-  const bool *only; /* by kernel: is it wanted? NULL: all are */
-  bool time;        /* print the times of LLVM's stages */
-  FILE *to;         /* there (NULL: stderr) */
+  int64_t straight;      /* instructions of a function without loops, from which on LLVM does only what pays most where
+                            another compiler is behind it; 0: none */
+  int64_t long_function; /* instructions of a function, once optimised, from which on LLVM selects in the quickest way
+                            where another compiler is behind it; 0: none */
+  const bool *only;      /* by kernel: is it wanted? NULL: all are */
+  bool time;             /* print the times of LLVM's stages */
+  FILE *to;              /* there (NULL: stderr) */
   const Stop
       *stop; /* asked between kernels and between LLVM's stages: then codegen fails without a message; NULL: never */
   Working *working;       /* what tells of it, NULL: nothing does */

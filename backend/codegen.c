@@ -232,9 +232,10 @@ static const char *object_id(const Codegen *c) {
   const CodegenOptions *o = c->options;
   const char *passes = pipeline_of(o);
   LLVMGetVersion(&major, &minor, &patch);
-  return arena_printf(c->arena, "LLVM %u.%u.%u; %s; %s; %s; reloc %d; -O%d, quick %d, straight %lld; %s", major, minor,
-                      patch, c->target->triple, c->target->cpu, c->target->features, (int)c->target->reloc,
-                      o->opt_level & 3, (int)o->quick, (long long)o->straight, passes ? passes : "");
+  return arena_printf(c->arena, "LLVM %u.%u.%u; %s; %s; %s; reloc %d; -O%d, quick %d, straight %lld, long %lld; %s",
+                      major, minor, patch, c->target->triple, c->target->cpu, c->target->features,
+                      (int)c->target->reloc, o->opt_level & 3, (int)o->quick, (long long)o->straight,
+                      (long long)o->long_function, passes ? passes : "");
 }
 
 /* Finds the object of the module as emitted in o->store. Sets *key, under which to keep it, if it is not there. */

@@ -110,6 +110,21 @@ static LLVMErrorRef run_straight(Arena *a, const Target *t, LLVMModuleRef m, LLV
   return error;
 }
 
+/* Has LLVM select instructions in the quickest way for the long functions of `m`, as optimised, where another compiler
+ * optimises what it makes: its passes before that compare each sum with all others (straight-line strength reduction),
+ * 35 s for 60,000 instructions, where the quickest way takes 0.6 s and makes 3 % more instructions. */
+static void select_quickly(const Target *t, LLVMModuleRef m, const CodegenOptions *o) {
+  for (LLVMValueRef f = LLVMGetFirstFunction(m); f && o->long_function && t->optimised_behind;
+       f = LLVMGetNextFunction(f)) {
+    int64_t n = 0;
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+      for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+        n++;
+    if (n >= o->long_function)
+      leave_alone(f);
+  }
+}
+
 LLVMErrorRef pipeline_run(Arena *a, const Target *t, LLVMModuleRef m, LLVMTargetMachineRef machine,
                           const CodegenOptions *o) {
   const char *passes = pipeline_of(o);
@@ -122,5 +137,6 @@ LLVMErrorRef pipeline_run(Arena *a, const Target *t, LLVMModuleRef m, LLVMTarget
     error = LLVMRunPasses(m, passes, machine, options);
   LLVMDisposePassBuilderOptions(options);
   unmark(m);
+  select_quickly(t, m, o);
   return error;
 }

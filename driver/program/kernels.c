@@ -241,6 +241,7 @@ CodegenOptions program_codegen_options(const StcProgram *p, const Module *m, con
   if (!p->options.opt_level) {
     o.quick = budget_codegen(p->w.diags, m, target_info(t)->simt);
     o.straight = (int64_t)tuning.long_straight;
+    o.long_function = (int64_t)tuning.long_function;
   }
   return o;
 }
