@@ -121,9 +121,11 @@ typedef struct CodegenOptions {
                             another compiler is behind it; 0: none */
   int64_t long_function; /* instructions of a function, once optimised, from which on LLVM selects in the quickest way
                             where another compiler is behind it; 0: none */
-  const bool *only;      /* by kernel: is it wanted? NULL: all are */
-  bool time;             /* print the times of LLVM's stages */
-  FILE *to;              /* there (NULL: stderr) */
+  int64_t most;     /* instructions of a kernel, once optimised, that LLVM may make a GPU's code of where no compiler is
+                       behind it: more are an error; 0: any number */
+  const bool *only; /* by kernel: is it wanted? NULL: all are */
+  bool time;        /* print the times of LLVM's stages */
+  FILE *to;         /* there (NULL: stderr) */
   const Stop
       *stop; /* asked between kernels and between LLVM's stages: then codegen fails without a message; NULL: never */
   Working *working;       /* what tells of it, NULL: nothing does */
@@ -135,6 +137,9 @@ typedef struct CodegenOptions {
  * `a`. False after an error. */
 bool codegen(Arena *a, Diags *d, const Module *m, const Target *t, EmitKind kind, const CodegenOptions *o, char **bytes,
              size_t *size);
+
+/* Reports the error that kernel `name`, of that many bytes, has `n` instructions, more than `most`. */
+void code_too_long(Diags *d, const char *name, int bytes, int64_t n, int64_t most);
 
 /* A kernel of the host target: runs one block. args[i] points to the value of argument i, as for cuLaunchKernel (for a
  * buffer: to its pointer); block[d] is the block's number along the program's dimension d; scratch has

@@ -137,6 +137,26 @@ static bool optimise(Codegen *c) {
   return false;
 }
 
+void code_too_long(Diags *d, const char *name, int bytes, int64_t n, int64_t most) {
+  diag_error(
+      d, no_loc(),
+      "kernel %.*s has %lld instructions, and at most %lld are given to a GPU's compiler, which may take minutes for "
+      "more: fewer time steps (-T), fewer points a thread (-elems) or -schedule=naive make fewer",
+      bytes, name, (long long)n, (long long)most);
+}
+
+/* False after an error: a kernel has more instructions than LLVM may make a GPU's code of. */
+static bool is_short(Codegen *c) {
+  int64_t most = c->target->info.simt && !c->target->optimised_behind ? c->options->most : 0;
+  for (LLVMValueRef f = LLVMGetFirstFunction(c->module); f && most; f = LLVMGetNextFunction(f))
+    if (function_length(f) >= most) {
+      size_t bytes;
+      const char *name = LLVMGetValueName2(f, &bytes);
+      return code_too_long(c->diags, name, (int)bytes, function_length(f), most), false;
+    }
+  return true;
+}
+
 /* The bytes as a copy in the arena, with a 0 behind them. */
 static void own_bytes(Codegen *c, const char *from, size_t n, char **bytes, size_t *size) {
   *bytes = arena_alloc(c->arena, n + 1);
@@ -214,7 +234,7 @@ static bool write_best(Codegen *c, LLVMCodeGenFileType type, char **bytes, size_
 
 /* The module as assembly or object, linked if the target wants that. */
 static bool write_code(Codegen *c, LLVMCodeGenFileType type, char **bytes, size_t *size) {
-  if (!write_best(c, type, bytes, size))
+  if (!is_short(c) || !write_best(c, type, bytes, size))
     return false;
   stage(c, "write code");
   if (type == LLVMAssemblyFile && c->target->loses_negations)

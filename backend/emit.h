@@ -444,6 +444,8 @@ LLVMValueRef amdgpu_shuffle_64(Emit *e, Opcode code, LLVMValueRef x, int by);
 LLVMValueRef amdgpu_shuffle_32(Emit *e, Opcode code, LLVMValueRef x, int by);
 /* The `warps` of nvptx: nvptx-warps.c. */
 extern const WarpOps nvptx_warps;
+/* Instructions of function `f`. */
+int64_t function_length(LLVMValueRef f);
 /* The `resources` and `has_private` of amdgpu: amdgpu-resources.c. */
 bool amdgpu_resources(const char *assembly, const char *kernel, KernelResources *out);
 bool amdgpu_has_private(const char *code, size_t n);

@@ -195,16 +195,16 @@ static int64_t instructions(const char *entry, const char **end) {
   return n;
 }
 
+int64_t budget_instructions(const Schedule *want) { return says_tiles(want) ? (int64_t)tuning.endless_code : 0; }
+
 bool budget_assembly(Diags *d, const char *ptx, const Schedule *want) {
-  for (const char *entry = strstr(ptx, ".entry "), *end; entry && says_tiles(want); entry = end) {
+  int64_t most = budget_instructions(want);
+  for (const char *entry = strstr(ptx, ".entry "), *end; entry && most; entry = end) {
     int64_t n = instructions(entry, &end);
-    if ((double)n < tuning.endless_code)
+    if (n < most)
       continue;
-    diag_error(d, no_loc(),
-               "kernel %.*s has %" PRId64
-               " instructions, and at most %.0f are given to a GPU's compiler, which may take "
-               "minutes for more: fewer time steps (-T), fewer points a thread (-elems) or -schedule=naive make fewer",
-               (int)strcspn(entry + strlen(".entry "), "("), entry + strlen(".entry "), n, tuning.endless_code);
+    const char *name = entry + strlen(".entry ");
+    code_too_long(d, name, (int)strcspn(name, "("), n, most);
     return false;
   }
   return true;

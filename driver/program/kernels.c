@@ -238,6 +238,7 @@ CodegenOptions program_codegen_options(const StcProgram *p, const Module *m, con
                       .time = p->options.time_passes,
                       .stop = compile_stop(p->w.context),
                       .working = &p->w.context->working};
+  o.most = budget_instructions(&p->schedule);
   if (!p->options.opt_level) {
     o.quick = budget_codegen(p->w.diags, m, target_info(t)->simt);
     o.straight = (int64_t)tuning.long_straight;

@@ -305,6 +305,8 @@ bool budget_compiler(Diags *d, const Module *m, bool simt, const Schedule *asked
  * says what tiles or how many points a thread. How long it takes depends on instructions more than on ops. What stc
  * chose, of a family that was asked for, too, is compiled. */
 bool budget_assembly(Diags *d, const char *ptx, const Schedule *want);
+/* How many instructions that are, 0: any number. */
+int64_t budget_instructions(const Schedule *want);
 /* The artifact of `b` in b->bytes, made when first needed. */
 StcStatus build_artifact(StcProgram *p, Build *b);
 /* Fills p->declared from p->module. */
