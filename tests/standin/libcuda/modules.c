@@ -112,7 +112,7 @@ int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *option
   int i = 0;
   while (i < MAX_MODULES && rt.modules[i])
     i++;
-  call("cuModuleLoadDataEx");
+  call("cuModuleLoadDataEx: %zu bytes", strlen(image));
   if (i == MAX_MODULES || !current_device)
     return fault("cuModuleLoadDataEx without a context");
   if (memcmp(image, "\177ELF", 4) == 0)
