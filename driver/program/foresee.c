@@ -32,6 +32,20 @@ static void thin_out(Arena *a, const StcArray *x, ForeseenField *k) {
   k->values = kept;
 }
 
+/* Is `k` what `known` has of that field already? Plans that are made for it then go on to be found. */
+static bool is_known(const Foreseen *known, const ForeseenField *k) {
+  for (int i = 0; known && i < known->nfields; i++) {
+    const ForeseenField *old = &known->fields[i];
+    int64_t all = type_size(k->type);
+    for (int d = 0; d < GRID_RANK; d++)
+      all *= k->n[d] ? k->n[d] : 1;
+    if (strcmp(old->name, k->name) == 0)
+      return old->type == k->type && memcmp(old->n, k->n, sizeof k->n) == 0 &&
+             memcmp(old->values, k->values, (size_t)all) == 0;
+  }
+  return false;
+}
+
 /* stc_program_foresee, which ends when memory does. */
 static StcStatus foresee(void *arg) {
   ForeseeArgs *a = arg;
@@ -46,6 +60,8 @@ static StcStatus foresee(void *arg) {
   for (int d = 0; d < x->rank; d++)
     k.n[d] = (int64_t)fmax(1, floor((double)x->shape[d] / step));
   thin_out(p->w.arena, x, &k);
+  if (is_known(p->known, &k))
+    return STC_OK;
   for (int i = 0; p->known && i < p->known->nfields; i++)
     if (strcmp(p->known->fields[i].name, k.name) != 0)
       ARENA_PUSH(p->w.arena, fields, known->nfields, p->known->fields[i]);

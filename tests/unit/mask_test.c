@@ -239,6 +239,30 @@ TEST(lent) {
   }
 }
 
+/* Plans are made of one build while what is told of a program's masks stays the same, and of others when it changes. */
+TEST(what_is_told_again_makes_no_code_anew) {
+  StcContext *c = stc_context_new(NULL);
+  StcProgram *p;
+  StcPlan *plan[3];
+  unsigned char wet[64] = {1, 0, 1};
+  const int64_t shape[] = {8, 8};
+  StcArray told = {wet, STC_BOOL, 2, shape, NULL};
+  const char *text = "grid G = [0 .. 7, 0 .. 7], 5;\nmask wet on G = true;\nfield A : f32 on G where wet dry self;\n"
+                     "init i(A)[G] = 1;\nstencil s(A)[G where wet] = A + 1;\n";
+  assert_int_equal(stc_compile_string(c, "told.stn", text, NULL, &p), STC_OK);
+  for (int i = 0; i < 3; i++) {
+    wet[9] = i == 2;
+    assert_int_equal(stc_program_foresee(p, "wet", &told), STC_OK);
+    assert_int_equal(stc_plan_new(p, "sim", 0, NULL, &plan[i]), STC_OK);
+  }
+  assert_non_null(p->builds->next);
+  assert_null(p->builds->next->next);
+  for (int i = 0; i < 3; i++)
+    stc_plan_free(plan[i]);
+  stc_program_free(p);
+  stc_context_free(c);
+}
+
 int main(int argc, char **argv) {
   (void)argc;
   return run_beside(STC_STANDIN_DIR, argv, argv[0]);
