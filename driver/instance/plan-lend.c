@@ -244,8 +244,11 @@ static bool is_relied_on(const StcPlan *p, const Slot *slot) {
   return false;
 }
 
-/* Waits until nobody reads the loan's memory. */
-static void wait_for_readers(Loan *loan) {
+/* Waits until nobody reads the loan's memory. Who looks on keeps what it has behind a run, unless it is asked for. */
+static void wait_for_readers(const StcPlan *p, Loan *loan) {
+  const Visit *visit = p->observers.visit;
+  if (visit && is_read(loan))
+    visit->recall(visit->user);
   pthread_mutex_lock(&loan->of->lock);
   while (loan->readers > 0)
     pthread_cond_wait(&loan->of->returned, &loan->of->lock);
@@ -259,7 +262,7 @@ StcStatus plan_before_write(StcPlan *p, Slot *slot) {
   if (!loan)
     return STC_OK;
   if (slot->mapped)
-    wait_for_readers(loan);
+    wait_for_readers(p, loan);
   if (!is_read(loan))
     return keep_memory(slot);
   Loan *spare = take_spare(p->memory.lending, slot->size);

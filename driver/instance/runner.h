@@ -90,14 +90,17 @@ typedef struct Watch {
 /* Who looks at a plan's runs and steers them (driver/view). All are called by the thread that runs the plan. begin: a
  * run of `steps` steps is about to begin. between: about every twentieth of a second, and behind the last of the steps
  * up to number `end`: the device is done with the steps so far, and of a plan that is not cut fields may be read; a
- * status ends the run. ended: the run came to its end, with *s; whether to go on, with *steps steps more. close: the
- * plan is about to be freed. held: the seconds that it had this run wait. */
+ * status ends the run. ended: the run came to its end, with *s; whether to go on, with *steps steps more. recall:
+ * memory that was lent, which nobody can use till it is returned, is about to be written over; what is kept of it while
+ * no run is going on is to be returned. close: the plan is about to be freed. held: the seconds that it had this run
+ * wait. */
 typedef enum VisitEnd { VISIT_ENDS, VISIT_GOES_ON, VISIT_BEGINS_ANEW } VisitEnd;
 typedef struct Visit {
   void *user;
   void (*begin)(void *user, StcPlan *p, int64_t steps);
   StcStatus (*between)(void *user, StcPlan *p, int64_t end);
   VisitEnd (*ended)(void *user, StcPlan *p, StcStatus *s, int64_t *steps);
+  void (*recall)(void *user);
   void (*close)(void *user);
   double held;
 } Visit;

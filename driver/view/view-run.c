@@ -273,7 +273,7 @@ static void take_sets(StcView *v, StcPlan *p) {
   v->nsets = 0;
 }
 
-/* What is to be done behind a run that was ended for that; with the lock held. */
+/* What is to be done behind a run that was ended for that; with the lock held, but while fields are set. */
 static VisitEnd turn(StcView *v, StcPlan *p, StcStatus *s, int64_t *steps) {
   bool anew = v->restart;
   v->restart = false;
@@ -283,7 +283,10 @@ static VisitEnd turn(StcView *v, StcPlan *p, StcStatus *s, int64_t *steps) {
     curves_clear(v);
     v->stepping = false;
     v->watch->every = INT64_MAX;
+    view_give_back(v); /* setting fields waits for what is lent, and for whoever draws it */
+    pthread_mutex_unlock(&v->lock);
     *s = begin_anew(v, p);
+    pthread_mutex_lock(&v->lock);
     v->goal = v->asked ? p->run.first + v->asked : v->goal;
   }
   *steps = v->goal - p->run.done;
@@ -328,6 +331,16 @@ static StcStatus find_watch(StcView *v) {
   return s;
 }
 
+/* The plan writes over what it lent (Visit.recall). While it runs, pictures are drawn first, and all is returned then.
+ */
+static void recall(void *user) {
+  StcView *v = user;
+  pthread_mutex_lock(&v->lock);
+  if (v->state != VIEW_RUNNING)
+    view_give_back(v);
+  pthread_mutex_unlock(&v->lock);
+}
+
 /* The plan is about to be freed (Visit.close). */
 static void close_view(void *user) { stc_view_close(user); }
 
@@ -335,7 +348,8 @@ StcStatus view_attach(StcView *v) {
   StcStatus s = find_watch(v);
   if (s)
     return s;
-  v->visit = (Visit){.user = v, .begin = begin, .between = between, .ended = ended, .close = close_view};
+  v->visit =
+      (Visit){.user = v, .begin = begin, .between = between, .ended = ended, .recall = recall, .close = close_view};
   v->plan->observers.visit = &v->visit;
   v->step = v->from = v->goal = v->plan->run.done;
   v->no_restart = v->plan->run.inits_done ? "the run had begun before the window was opened" : NULL;

@@ -103,6 +103,32 @@ def test_steers_a_run_in_the_background(plan):
     assert plan.view is not None and not view.is_open
 
 
+def test_sets_and_restarts_a_grid_in_a_file():
+    """What a page sees of a grid in a file is the file itself, which setting fields waits for."""
+    plan = stc.compile(PROGRAM).plan("host:1", memory="4kB")
+    try:
+        view = plan.view()
+    except stc.OptionError as e:
+        pytest.skip(str(e))
+    start = np.random.default_rng(1).random((24, 40), np.float32)
+    plan["A"] = start
+    ask(view, "frame?field=0")
+    plan(20)
+    seen = picture(view, (24, 40), 20)
+    plan["A"] = start                   # of a run that has ended the view keeps what it shows
+    assert np.array_equal(plan["A"], start) and not np.array_equal(seen, start)
+    plan.restart()
+    plan["A"] = start
+    plan(10**9, wait=False)
+    for _ in range(20):                 # a picture may be drawn whenever the run begins anew
+        until(lambda: state(view)["step"] > 0)
+        ask(view, "frame?field=0&have=0")
+        assert ask(view, "do/restart", "POST")[1] == b"ok"
+    ask(view, "do/pause", "POST")
+    until(lambda: state(view)["state"] == "paused")
+    plan.close()
+
+
 def test_reductions_begin_anew_with_the_run(plan):
     view = plan.view()
     plan(200, wait=False)
