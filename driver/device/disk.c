@@ -1,12 +1,13 @@
 /* disk.c: memory of this computer that is a file without a name, so that more than there is memory fits: the system
  * keeps in memory what of the file there is room for, and the disk has the rest. Nothing of the file is left when the
  * process ends, however it ends. Its blocks are reserved when it is made, so a disk that is full is an error then, and
- * no signal (SIGBUS) later. */
+ * no signal (SIGBUS) later; a disk that fails while mapped memory is read is one. */
 #include "driver/device/device.h"
 #include "driver/files/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -30,9 +31,15 @@ static int file_without_name(Arena *a, const char *folder) {
   if (file >= 0)
     return file;
   char *name = arena_printf(a, "%s/stc.XXXXXX", folder);
+  sigset_t all, before; /* no signal but SIGKILL comes between a name and none */
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
   file = mkostemp(name, O_CLOEXEC);
+  int why = errno;
   if (file >= 0)
     unlink(name);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  errno = why;
   return file;
 }
 
@@ -43,10 +50,10 @@ StcStatus disk_open(Workspace *w, const char *what, double bytes, DiskFile **out
   *out = NULL;
   f->folder = arena_printf(w->arena, "%s", large_folder());
   f->file = file_without_name(w->arena, f->folder);
-  if (f->file < 0 || !file_reserve(f->file, (int64_t)bytes) || ftruncate(f->file, (off_t)bytes) != 0) {
+  if (f->file < 0 || !file_fill(f->file, (int64_t)bytes)) {
     diag_error(w->diags, no_loc(),
-               "%s do not fit the memory, and no file of %s can be made for them in %s: %s; set TMPDIR to a folder of "
-               "a disk that has as much free",
+               "--memory keeps %s in a file, and none of %s can be made in %s: %s; set TMPDIR to a folder of a disk "
+               "that has as much free and takes files",
                what, memory_text(size, bytes), f->folder, strerror(errno));
     if (f->file >= 0)
       close(f->file);

@@ -346,21 +346,57 @@ static bool has_room(int fd, int64_t n) {
   return errno = ENOSPC, false;
 }
 
-bool file_reserve(int fd, int64_t n) {
+/* May this process have files of `n` bytes (`ulimit -f`)? */
+static bool may_be_long(int64_t n) {
   struct rlimit most;
+  if (getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur == RLIM_INFINITY || (uint64_t)n <= most.rlim_cur)
+    return true;
+  return errno = EFBIG, false;
+}
+
+/* What became of setting room aside: it is, there is none, or the file system cannot. */
+typedef enum Reserving { RESERVED, NO_ROOM, NO_WAY } Reserving;
+
+/* Sets `n` bytes aside from byte `at` of an open file on; longer: the file has them then, as zeros. */
+static Reserving set_aside(int fd, int64_t at, int64_t n, bool longer) {
+#ifdef FALLOC_FL_KEEP_SIZE
+  int failed;
+  do
+    failed = fallocate(fd, longer ? 0 : FALLOC_FL_KEEP_SIZE, at, n);
+  while (failed && errno == EINTR);
+  if (!failed)
+    return RESERVED;
+  if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EIO)
+    return NO_ROOM;
+#endif
+  return NO_WAY;
+}
+
+bool file_reserve(int fd, int64_t n) {
   int64_t length = file_length(fd);
   if (length < 0)
     return true;
-  if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY &&
-      (uint64_t)length + (uint64_t)n > most.rlim_cur)
-    return errno = EFBIG, false;
-#ifdef FALLOC_FL_KEEP_SIZE
-  if (fallocate(fd, FALLOC_FL_KEEP_SIZE, length, n) == 0)
-    return true;
-  if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
+  if (!may_be_long(length + n))
     return false;
-#endif
-  return has_room(fd, n);
+  Reserving r = set_aside(fd, length, n, false);
+  return r == RESERVED || (r == NO_WAY && has_room(fd, n));
+}
+
+bool file_fill(int fd, int64_t n) {
+  static const char zeros[1 << 16];
+  if (n <= 0)
+    return true;
+  if (!may_be_long(n))
+    return false;
+  Reserving r = set_aside(fd, 0, n, true);
+  if (r != NO_WAY)
+    return r == RESERVED;
+  bool ok = has_room(fd, n);
+  for (int64_t at = 0, some; at < n && ok; at += some) {
+    some = n - at < (int64_t)sizeof zeros ? n - at : (int64_t)sizeof zeros;
+    ok = file_write_at(fd, zeros, some, at);
+  }
+  return ok && fsync(fd) == 0; /* some file systems find their blocks when they write */
 }
 
 void file_release(const char *path) {

@@ -60,6 +60,9 @@ void claims_drop(Claim **all);
  * is as much; false: there is no room, or files may not be so long, errno says which. Gives room behind the file `path`
  * back. */
 bool file_reserve(int fd, int64_t n);
+/* Makes an empty open file `n` bytes of zeros that have their room on the disk: where its file system cannot set it
+ * aside they are written. False: there is no room, or files may not be so long, errno says which. */
+bool file_fill(int fd, int64_t n);
 void file_release(const char *path);
 /* Opens a file to be read, "-" the standard input; of a pipe it is waited for what comes until the user wants to stop:
  * then reading fails, and context_stopped. NULL with errno. */

@@ -33,6 +33,17 @@ int linkat(int from, const char *a, int to, const char *b, int flags) {
 
 int rename(const char *a, const char *b) { return called((int)syscall(SYS_renameat2, AT_FDCWD, a, AT_FDCWD, b, 0)); }
 
+/* What setting room aside fails with, if it does; EINTR does so once. */
+static int no_reserve;
+
+int fallocate(int fd, int mode, off_t at, off_t n) {
+  if (!no_reserve)
+    return (int)syscall(SYS_fallocate, fd, mode, at, n);
+  errno = no_reserve;
+  no_reserve = errno == EINTR ? 0 : no_reserve;
+  return -1;
+}
+
 /* A folder of its own, which is the current one, and a context. */
 typedef struct World {
   StcContext *c;
@@ -179,4 +190,28 @@ WORLD_TEST(test_others_stay) {
   assert_true(lstat(".a.stc-part-1", &is) == 0 && S_ISLNK(is.st_mode));
   assert_true(lstat(".a.stc-part-2", &is) == 0 && S_ISFIFO(is.st_mode));
   assert_int_equal(clear(), 3);
+}
+
+/* A file of zeros has its room on the disk, also where the file system sets none aside, and where a signal comes. */
+WORLD_TEST(test_room_is_set_aside) {
+  enum { BYTES = 300001, SECTOR = 512 };
+  const int fails[] = {0, EINTR, EOPNOTSUPP};
+  need_unnamed();
+  for (int i = 0; i < 3; i++) {
+    struct stat is;
+    int fd = open(".", O_TMPFILE | O_RDWR, 0600);
+    no_reserve = fails[i];
+    assert_true(file_fill(fd, BYTES));
+    no_reserve = 0;
+    assert_int_equal(fstat(fd, &is), 0);
+    assert_int_equal(is.st_size, BYTES);
+    assert_true(is.st_blocks * SECTOR >= BYTES);
+    close(fd);
+  }
+  int fd = open("a", O_CREAT | O_RDWR, 0600);
+  no_reserve = ENOSPC;
+  assert_false(file_fill(fd, BYTES));
+  no_reserve = 0;
+  close(fd);
+  assert_int_equal(clear(), 1);
 }
