@@ -104,11 +104,12 @@ static bool stage_is_steady(const Module *m, int32_t stage) {
   return steady;
 }
 
-/* The repeat whose rounds are phase number `i` of the list alone, -1: there is none. */
+/* The repeat whose rounds are phase number `i` of the list alone, -1: there is none. A stage that restricts has none: an
+ * exchange comes behind each of its rounds. */
 static int repeat_alone(const Phases *x, int i) {
   const Module *m = x->m;
   int r = repeat_of(m, x->list[i].stage);
-  bool alone = r >= 0 && stage_is_steady(m, x->list[i].stage);
+  bool alone = r >= 0 && !x->list[i].restricts && stage_is_steady(m, x->list[i].stage);
   for (int k = 0; k < x->n && alone; k++)
     alone = k == i || x->list[k].stage < m->repeats[r].first || x->list[k].stage > m->repeats[r].last;
   for (int k = 0; k < m->nupdates && alone; k++)
@@ -166,12 +167,13 @@ StcStatus phases_make(StcPlan *p, const char *cut, bool lean, StcProgram **first
   module_mark_coarse(x->m, coarse);
   list_stages(p, x);
   x->values = ARENA_ARRAY(p->w.arena, void *, x->m->nparam_arrays + 1);
-  for (int i = 0; i < x->n; i++)
+  for (int i = 0; i < x->n; i++) {
+    look_around(x->m, coarse, &x->list[i]);
     x->list[i].repeat = repeat_alone(x, i);
+  }
   for (int i = 0; i < x->n && !s; i++) {
     Phase *phase = &x->list[n];
     *phase = x->list[i];
-    look_around(x->m, coarse, phase);
     s = program_stage(p->program, cut, phase->stage, rounds_between(x->m, phase->repeat), lean, &phase->program);
     if (!s && (phase->program->module->nstencils || (i + 1 == x->n && !n)))
       n++;
