@@ -104,8 +104,8 @@ static bool stage_is_steady(const Module *m, int32_t stage) {
   return steady;
 }
 
-/* The repeat whose rounds are phase number `i` of the list alone, -1: there is none. A stage that restricts has none: an
- * exchange comes behind each of its rounds. */
+/* The repeat whose rounds are phase number `i` of the list alone, -1: there is none. A stage that restricts has none:
+ * an exchange comes behind each of its rounds. */
 static int repeat_alone(const Phases *x, int i) {
   const Module *m = x->m;
   int r = repeat_of(m, x->list[i].stage);

@@ -13,9 +13,15 @@ static int32_t add_field(Module *m, const char *name, Type type, Box box, Loc lo
   return m->nfields - 1;
 }
 
-/* The stencil that writes it, whose body is a copy of `body`. */
+/* The stencil that writes it, whose body is a copy of `body`. Of members of grids of three dimensions it is for all,
+ * though it is the same for each, as a scalar is that they share: such programs have slices (passes/launch/slices.h).
+ */
 static Stencil watch_stencil(Module *m, const char *name, Type type, Box box, Block *body, Loc loc) {
   Stencil st = {.name = name, .ntargets = 1, .npieces = 1, .loc = loc};
+  if (m->grid.rank > GRID_RANK) {
+    box.lo[0] = m->grid.lo[0];
+    box.hi[0] = m->grid.hi[0];
+  }
   st.targets = ARENA_NEW(m->arena, int32_t);
   st.targets[0] = add_field(m, name, type, box, loc);
   st.pieces = ARENA_NEW(m->arena, Piece);
