@@ -42,12 +42,24 @@ static bool mark(bool *marked, int32_t field) {
   return news;
 }
 
+/* May `f`, marked, be read on finer levels, too, so that it says nothing of the level of who reads it? It lacks
+ * dimensions, and no field goes around in those that it has: the cells of a part that goes around read such fields
+ * beyond their edges (distribute_check_coarse). */
+static bool lies_on_all_levels(const Module *m, const Field *f) {
+  for (int i = 0; i < m->nfields; i++)
+    for (int d = 0; d < m->grid.rank; d++)
+      if (!field_lacks(f, d) && m->fields[i].outside[d] == OUTSIDE_PERIODIC)
+        return false;
+  return field_lacks_any(f);
+}
+
 /* Marks what lies on one level with a marked field that the piece reads at the point's own scale or writes, and what it
  * reads of a coarser level; of the targets also where it reads a finer one. True if that is news. */
-static bool spread_piece(const Piece *piece, bool *marked) {
+static bool spread_piece(const Module *m, const Piece *piece, bool *marked) {
   bool any = any_marked(piece->ntargets, piece->targets, marked), news = false;
   for (const Op *op = piece->body->first; op; op = op->next) {
-    any = any || op->code == OP_FINE || (op->code == OP_ACCESS && marked[op->sym]);
+    any = any || op->code == OP_FINE ||
+          (op->code == OP_ACCESS && marked[op->sym] && !lies_on_all_levels(m, &m->fields[op->sym]));
     news |= op->code == OP_COARSE && mark(marked, op->sym);
   }
   for (int t = 0; t < piece->ntargets && any; t++)
@@ -58,11 +70,11 @@ static bool spread_piece(const Piece *piece, bool *marked) {
 }
 
 /* The same of all pieces of `n` stencils or inits. */
-static bool spread_stencils(int n, const Stencil *list, bool *marked) {
+static bool spread_stencils(const Module *m, int n, const Stencil *list, bool *marked) {
   bool news = false;
   for (int i = 0; i < n; i++)
     for (int k = 0; k < list[i].npieces; k++)
-      news |= spread_piece(&list[i].pieces[k], marked);
+      news |= spread_piece(m, &list[i].pieces[k], marked);
   return news;
 }
 
@@ -72,7 +84,7 @@ static bool levels_are_cut(const Module *m) { return module_scaled(m) && !m->mem
 
 void module_mark_coarse(const Module *m, bool *coarse) {
   for (bool news = levels_are_cut(m); news;) {
-    news = spread_stencils(m->nstencils, m->stencils, coarse) | spread_stencils(m->ninits, m->inits, coarse);
+    news = spread_stencils(m, m->nstencils, m->stencils, coarse) | spread_stencils(m, m->ninits, m->inits, coarse);
     for (int f = 0; f < m->nfields; f++)
       if (m->fields[f].past && coarse[f] != coarse[m->fields[f].present]) {
         mark(coarse, f);
