@@ -65,7 +65,9 @@ class Leveled:
         every = " every 2" if own.random() < 0.2 else ""
         yield Node(f"each (l in 0 .. {last} - 1) {{ stencil lvd(LY(l+1))[LL(l+1)]{every} = {self.level_sum(self.beside_level('LY(l+1)'), self.fine('LX(l)'), self.fine('LX(l)'))};{both} }}", declares=["lvd"])
         if own.random() < 0.7:
-            yield Node(f"repeat lvr up to {own.choice([1, 2, 3, 9])} {{ stencil lvs(LX({last}))[LL({last})] = {self.level_sum(self.beside_level(f'LX({last})'), self.beside_level(f'LX({last})'), f'LY({last})')}; }}", declares=["lvr"])
+            level, rounds = own.choice([last, last, 1]), own.choice([1, 2, 3, 9])
+            beside = [self.beside_level(f"LX({level})") for _ in range(2)] + [self.fine(f"LY({level - 1})") if own.random() < 0.4 else f"LY({level})"]
+            yield Node(f"repeat lvr up to {rounds} {{ stencil lvs(LX({level}))[LL({level})] = {self.level_sum(*beside)}; }}", declares=["lvr"])
             self.repeats += 1
         yield Node(f"each (l in {last} - 1 .. 0 by -1) {{ stencil lvp(LX(l))[LL(l)] = {self.level_sum(self.beside_level('LX(l)'), self.coarse(own.choice(['LX(l+1)', 'LY(l+1)'])), self.coarse('LY(l+1)'))}; }}", declares=["lvp"])
 
