@@ -84,7 +84,7 @@ static void look_around(const Module *m, const bool *coarse, Phase *x) {
     const Stencil *st = &m->stencils[i];
     if (st->stage != x->stage)
       continue;
-    x->restricts = x->restricts || stencil_restricts(st, coarse);
+    x->restricts = x->restricts || (!m->members && stencil_restricts(st, coarse));
     for (int k = 0; k < st->npieces && !coarse[st->targets[0]]; k++)
       x->around = x->around || body_looks_around(m, &st->pieces[k].box, st->pieces[k].body);
   }

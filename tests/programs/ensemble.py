@@ -11,11 +11,14 @@ SHAPES = ("-block=", "-elems=")
 OTHERS = ("-schedule=stream", "-schedule=warps", "-tiles=lanes")
 
 
-def in_members(run, own, rank):
-    """The options of a run: where there may be tiles of one member, those that a run without members has, or else for a grid of one dimension more. Of three dimensions there are no others, and parts are cut by members."""
+def in_members(run, own, rank, whole):
+    """The options of a run: where there may be tiles of one member, those that a run without members has, or else for a grid of one dimension more. Of three dimensions there are no others, and parts are cut by members, as they are where the rest is to be `whole`."""
+    members_alone = lambda options: [re.sub(r"=[\dx]*", f"={own.choice([1, 2, 3])}", o, count=1) if o.startswith("--split=") else o for o in options]
     if rank == 3:
         left = [o for o in run if not re.match(r"-fuse=.*[+,]|-edges=steps|-tiles=fitted", o)]
-        return [re.sub(r"=[\dx]*", f"={own.choice([1, 2, 3])}", o, count=1) if o.startswith("--split=") else o for o in left]
+        return members_alone(left)
+    if whole:
+        return in_members([o for o in run if not o.startswith("--split=")], own, rank, False) + members_alone([o for o in run if o.startswith("--split=")])
     sliced = rank == 2
     left = [o for o in run if not re.match(r"-fuse=.*[+,]", o)]
     if sliced and "-edges=steps" not in run and "-schedule=warps" not in run and own.random() < 0.7:
@@ -81,5 +84,5 @@ def with_members(case, seed):
     own_scalars = kept or "\nscalar " in text
     if own_scalars and own.random() < 0.3:
         tree, own_scalars = shared_scalars(tree), kept
-    runs = [[o for o in in_members(run, own, rank) if not (own_scalars and o.startswith("--memory="))] for run in case.runs]
+    runs = [[o for o in in_members(run, own, rank, re.search(r"(?m)^levels ", text)) if not (own_scalars and o.startswith("--memory="))] for run in case.runs]
     return case.changed(tree=tree, outputs=case.outputs + ["E0"], inputs=case.inputs + [("ep", f"random:{seed}"), ("ew", f"random:{seed}")], runs=runs)
