@@ -198,8 +198,9 @@ static StcStatus run_edges(StcPlan *p) {
   return s;
 }
 
-/* Is the run that is being made one in a stream that nobody waits for? */
-static bool is_in_stream(const StcPlan *p) { return p->back.pending && !p->back.threaded; }
+/* Is the run that is being made one in a stream that nobody waits for? Devices without streams make such runs in
+ * threads, which wait themselves, and may be asked here before it is noted that they are there. */
+static bool is_in_stream(const StcPlan *p) { return p->device.kind->use_stream && p->back.pending; }
 
 /* Computes what is computed once, and finds which blocks of kernels have something to do now. `may_change`: it may have
  * to be done again before the next run. A run that nobody waits for does not wait for it either. */
