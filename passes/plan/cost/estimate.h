@@ -61,6 +61,8 @@ typedef struct LiveWords {
  * kernel is compiled; early: if loads from global memory are begun as early as they can be. Numbers the kernel's
  * values. */
 LiveWords kernel_live_words(const Module *m, Kernel *k, bool early);
+/* Is there a loop below `b` that is not written out? */
+bool block_has_loop(const Block *b);
 /* Registers that a thread of `k` takes (registers.c), which leave room for the blocks that it asks for; *spilled words
  * that do not fit into those that a thread can have. */
 int32_t kernel_registers(const TargetInfo *t, const Module *m, Kernel *k, int32_t *spilled);
@@ -193,6 +195,8 @@ CpuTime cpu_expect(const CpuFigures *cpu, const Module *m, const Schedule *s, co
 
 /* Blocks and warps (waves) that a core holds at once, the most warps that it can hold, and what keeps it from holding
  * more blocks: "threads", "registers", "shared memory" or "blocks". */
+/* The bytes of shared memory that a block takes beside what it asks for. */
+enum { SHARED_RESERVED = 1024 };
 typedef struct Occupancy {
   int32_t blocks, warps, most_warps;
   const char *limit;

@@ -257,13 +257,12 @@ static void note_touched(void *user, Op *op) {
     }
 }
 
-/* Is there a loop below `b` that is not written out? */
-static bool has_loop(const Block *b) {
+bool block_has_loop(const Block *b) {
   for (const Op *op = b->first; op; op = op->next) {
     if (op->code == OP_FOR && !(op->flags & FOR_UNROLL))
       return true;
     for (int i = 0; i < op->nblocks; i++)
-      if (has_loop(op->blocks[i]))
+      if (block_has_loop(op->blocks[i]))
         return true;
   }
   return false;
@@ -280,7 +279,7 @@ static RegisterNeed registers_of(const Module *m, Kernel *k, int version) {
                     .early = live_words(m, k, true, version).words,
                     .addresses = 2 * t.n,
                     .conditions = live.conditions,
-                    .rounds = has_loop(k->body)};
+                    .rounds = block_has_loop(k->body)};
   for (int a = 0; a < k->narrays; a++) {
     bool own = k->arrays[a].space == SPACE_PRIVATE;
     n.several |= own;

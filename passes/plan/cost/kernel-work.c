@@ -332,18 +332,6 @@ static double loop_rounds(const Count *c, const Op *op) {
   return hi > lo ? (double)((hi - lo + op->off[0] - 1) / op->off[0]) : 0;
 }
 
-/* Is there a loop below `b` that is not written out? */
-static bool has_loop_within(const Block *b) {
-  for (const Op *op = b->first; op; op = op->next) {
-    if (op->code == OP_FOR && !(op->flags & FOR_UNROLL))
-      return true;
-    for (int i = 0; i < op->nblocks; i++)
-      if (has_loop_within(op->blocks[i]))
-        return true;
-  }
-  return false;
-}
-
 /* Counts a loop. Its code is what is issued in a round, but what is moved out of it. */
 static void count_for(Count *c, const Op *op) {
   double outer = c->rounds, n = loop_rounds(c, op), before = c->w->instructions;
@@ -362,7 +350,7 @@ static void count_for(Count *c, const Op *op) {
   c->nplaces = unrolled ? c->nplaces : 0;
   c->w->instructions += unrolled ? 0 : tuning.round_code * c->rounds;
   double own = c->w->instructions - before;
-  if (!unrolled && n > 1 && own > 0 && !has_loop_within(op->blocks[0]))
+  if (!unrolled && n > 1 && own > 0 && !block_has_loop(op->blocks[0]))
     c->w->fetched += model_fetched(&model_finished, own, own / c->rounds);
   c->rounds = outer;
 }

@@ -9,8 +9,8 @@
 
 #include <math.h>
 
-/* What a block takes of shared memory beside what it asks for; most blocks of a core. */
-enum { SHARED_RESERVED = 1024, MOST_BLOCKS = 32 };
+/* Most blocks of a core. */
+enum { MOST_BLOCKS = 32 };
 
 const char *bound_name(Bound b) {
   static const char *const names[BOUNDS] = {"instructions", "f64 operations",
