@@ -276,21 +276,27 @@ def table_amd_means():
     return markdown(["tiles"] + file["cpus"], lines)
 
 
-def table_parts():
+def table_parts(name="parts.json"):
     """Weak and strong scaling, from what tests/gpu/scaling.py wrote: speeds, and what they are of as many times one card."""
-    file, lines = data("parts.json"), {}
+    file, lines = data(name), {}
     for r in file["rows"]:
         lines.setdefault((r["scaling"], r["program"], r["size"]), {})[r["way"]] = r
+    shown = [way for way in ("peer", "nccl", "mpi", "naive") if any(way in ways for ways in lines.values())]
     rows = []
     for (scaling, program, size), ways in sorted(lines.items(), key=lambda line: line[0][0] == "strong"):
         goal = 98 if scaling == "weak" else 95 if math.prod(map(int, size.split("x"))) >= STRONG_LARGE else 80
         cells = [scaling, program, short_size(size), speed(ways["one"]["gpts"])]
-        for way in ("peer", "nccl", "mpi", "naive"):
+        for way in shown:
             r = ways[way]
             share = ", %.0f %%" % (100 * r["gpts"] / file["cards"] / ways["one"]["gpts"]) if way != "naive" and "gpts" in r else ""
             cells.append(speed(r.get("gpts")) + share + (", %d" % r["every"] if "every" in r and way != "naive" else ""))
         rows.append(cells + ["%d %%" % goal])
-    return markdown(["scaling", "program", "grid", "one card", "`peer`", "`nccl`", "`mpi`", "naive", "goal"], rows)
+    return markdown(["scaling", "program", "grid", "one card"] + ["`%s`" % way if way != "naive" else way for way in shown] + ["goal"], rows)
+
+
+def table_parts4():
+    """The same of four cards."""
+    return table_parts("parts4.json")
 
 
 def table_readme():
@@ -305,7 +311,7 @@ def table_readme():
 
 
 TABLES = {"large": table_large, "small": table_small, "cpu": table_cpu, "amd": table_amd, "amd_edges": table_amd_edges, "amd_means": table_amd_means,
-          "readme": table_readme, "parts": table_parts}
+          "readme": table_readme, "parts": table_parts, "parts4": table_parts4}
 MARKED = re.compile(r"(<!-- table (\w+) -->\n).*?(<!-- end -->)", re.S)
 
 

@@ -17,7 +17,7 @@ from differential import base_options, declared, run_options
 from generate import Generator
 
 options = {"mpirun": "mpirun --oversubscribe", "module": "", "seed": 1, "programs": 20, "seconds": 0, "device": "", "by": "", "ranks": 0}
-REFUSED = ("legal", "share a launch", "one time step a tile", "cannot be cut", "cannot yet be cut", "exchange after fewer steps", "are to work on", "kernel IR", "ends inside", "around a grid", "use -schedule=", "go one a launch", "take fewer time steps", "take a smaller -T", "the grid is in parts")
+REFUSED = ("legal", "share a launch", "one time step a tile", "cannot be cut", "cannot yet be cut", "exchange after fewer steps", "are to work on", "kernel IR", "ends inside", "around a grid", "use -schedule=", "go one a launch", "take fewer time steps", "take a smaller -T", "the grid is in parts", "use -edges=apart")
 ENVIRONMENT = dict(os.environ, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_btl_vader_single_copy_mechanism="none")
 
 
