@@ -72,11 +72,21 @@ static void note_op(void *user, Op *op) {
   look->alone = look->alone && !meets && !moves && !array && !(form == FORM_GLOBAL && op->ver);
 }
 
+/* Is thread number n of kernel `k` along dimension `d` that of point n? A block of as many points as threads may be one
+ * whose threads have two cells each and whose halo is as wide as the block: then arrays have room for both. */
+static bool has_one_point(const Kernel *k, int d) {
+  bool one = k->tile[d] == k->threads[d];
+  for (int i = 0; i < k->narrays; i++)
+    for (int e = 0; e < k->arrays[i].rank; e++)
+      one = one && k->arrays[i].shape[e] == 1;
+  return one;
+}
+
 /* How many threads of `k` along dimension `d` have points among the first `extent`: where a thread has one point they
  * are these, else all of the blocks. */
 static int64_t threads_along(const Kernel *k, int d, int64_t extent) {
   extent = extent > 0 ? extent : 0;
-  return k->tile[d] == k->threads[d] ? extent : (extent + k->tile[d] - 1) / k->tile[d] * k->threads[d];
+  return has_one_point(k, d) ? extent : (extent + k->tile[d] - 1) / k->tile[d] * k->threads[d];
 }
 
 /* How many threads of `k` have points; *most: on the largest grid that gets these kernels. INT64_MAX: too many to
@@ -231,7 +241,7 @@ static int64_t power_of_two(int64_t n, int64_t most) {
 /* How many threads along `d` kernel `k` has for points, at `b`. */
 static Value *count_along(const Joined *j, Builder *b, const Kernel *k, int d) {
   Value *n = build_affine(b, j->s->m, k->extent[d]);
-  if (k->tile[d] == k->threads[d])
+  if (has_one_point(k, d))
     return n;
   n = build2(b, OP_ADD, n, build_int(b, TY_I64, k->tile[d] - 1));
   n = build2(b, OP_DIV, n, build_int(b, TY_I64, k->tile[d]));
