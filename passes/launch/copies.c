@@ -172,24 +172,48 @@ static void start_values(Copies *c) {
   }
 }
 
+/* Gives the fields' uses room for what is read of them: a root for each time that an instance writes the field. */
+static void start_roots(const Copies *c) {
+  Launch *l = c->l;
+  int32_t n = 0;
+  for (int i = 0; i < c->n; i++)
+    for (int t = 0; t < c->st[i].ntargets; t++, n++)
+      launch_use(l, c->st[i].targets[t])->nroots++;
+  Rooted *roots = ARENA_ARRAY(l->m->arena, Rooted, n);
+  for (int k = 0; k < l->nuses; k++) {
+    l->uses[k].roots = roots;
+    roots += l->uses[k].nroots;
+    l->uses[k].nroots = 0;
+  }
+}
+
+/* Notes that instances number `from` and later of those that remain read of the targets of instance `i` what these now
+ * are. */
+static void note_roots(const Copies *c, int i, int32_t from) {
+  for (int t = 0; t < c->st[i].ntargets; t++) {
+    FieldUse *u = launch_use(c->l, c->st[i].targets[t]);
+    u->nroots -= u->nroots && u->roots[u->nroots - 1].from == from;
+    u->roots[u->nroots++] = (Rooted){from, c->value[u->field]};
+  }
+}
+
 /* Makes the instances that remain, and what each of them sees. */
 static void make_instances(Copies *c) {
   Launch *l = c->l;
   int32_t n = 0;
   Stencil *left = ARENA_ARRAY(l->m->arena, Stencil, c->n);
-  Version *sees = ARENA_ARRAY(l->m->arena, Version, (int64_t)c->n * l->nuses);
   start_values(c);
+  start_roots(c);
   number_bodies(c);
   for (int i = 0; i < c->n; i++) {
     left[n] = without_copies(c, i);
-    for (int k = 0; k < l->nuses; k++)
-      sees[(int64_t)n * l->nuses + k] = c->value[l->uses[k].field];
     n += left[n].ntargets > 0;
     write_targets(c, i);
+    note_roots(c, i, n);
   }
   l->n = n;
   l->st = left;
-  l->sees = sees;
+  l->sees = true;
 }
 
 void launch_drop_copies(Launch *l, const bool *wanted) {

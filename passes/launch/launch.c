@@ -70,9 +70,18 @@ FieldUse *launch_use(const Launch *l, int field) {
 }
 
 Version launch_reads(const Launch *l, int field, int i) {
-  int k = launch_use_number(l, field);
-  bool copied = l->sees && k < l->nuses && l->uses[k].field == field;
-  return copied ? l->sees[(int64_t)i * l->nuses + k] : (Version){field, launch_version(l, field, i)};
+  const FieldUse *u = launch_use(l, field);
+  int lo = 0, hi = u->nroots;
+  if (!l->sees || u->field != field)
+    return (Version){field, launch_version(l, field, i)};
+  while (lo < hi) {
+    int middle = lo + (hi - lo) / 2;
+    if (u->roots[middle].from <= i)
+      lo = middle + 1;
+    else
+      hi = middle;
+  }
+  return lo ? u->roots[lo - 1].root : (Version){field, 0};
 }
 
 int launch_version(const Launch *l, int field, int i) {

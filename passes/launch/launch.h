@@ -148,6 +148,17 @@ bool access_leaves(const Module *m, const Box *box, int field, const int64_t *of
 
 /* ---------------------------------------------------------------- launch.c copies.c */
 
+/* A version of a field. */
+typedef struct Version {
+  int32_t field, version;
+} Version;
+
+/* What instances number `from` and later of a launch read in place of a field's present version. */
+typedef struct Rooted {
+  int32_t from;
+  Version root;
+} Rooted;
+
 /* What a launch does with one field. */
 typedef struct FieldUse {
   int32_t field;
@@ -170,12 +181,9 @@ typedef struct FieldUse {
   int32_t reach_lo[MAX_RANK], reach_hi[MAX_RANK]; /* how far near accesses reach down and up, in cells */
   int32_t *rows; /* [version]: the last instance that reads other rows of it, by offsets or rules, -1: none */
   int32_t rows_lo, rows_hi; /* how many rows down and up those are */
+  int32_t nroots;           /* Launch.sees: what instances read; before the first of them, version 0 of the field */
+  Rooted *roots;            /* `from` grows */
 } FieldUse;
-
-/* A version of a field. */
-typedef struct Version {
-  int32_t field, version;
-} Version;
 
 /* A launch: `n` instances in order, without copies that need not be made, their extents known, and what follows from
  * them. */
@@ -183,8 +191,7 @@ typedef struct Launch {
   const Module *m;
   int32_t n;
   const Stencil *st;
-  const Version *sees; /* [instance * nuses + number of the field's use]: what instances read in place of a field's
-                          present version; NULL: that itself */
+  bool sees; /* FieldUse.roots say what instances read in place of a field's present version; else that itself */
   const Stencil *first, *given; /* the first instance of the step or tile, and of those that the launch was made of:
                                    what is between is in launches before */
   int32_t ngiven;
