@@ -87,11 +87,10 @@ static const Schedule *plan_rest(PassContext *c, const Module *m, const Schedule
 }
 
 /* Streamed tiles for module `m`, which was cut and tiled, or overlapped ones where the family was left open and these
- * are better; of another number of time steps a block says nothing, which need not even be larger than the halo. */
+ * are better: the choice for a step that was repeated is of as many time steps. */
 static bool plan_streamed(PassContext *c, const Module *m, Schedule *s) {
   Schedule want = *c->schedule;
-  bool open = want.family == FAMILY_AUTO;
-  want.T = open && c->target->simt ? 0 : m->time_tile;
+  want.T = want.family == FAMILY_AUTO && c->target->simt ? 0 : m->time_tile;
   if (!schedule_resolve(c, m, &want, s))
     return false;
   if (family_row(s->family)->streamed) {
@@ -100,10 +99,7 @@ static bool plan_streamed(PassContext *c, const Module *m, Schedule *s) {
     return s->rest != NULL;
   }
   remark_overlapped(c, m);
-  want = s->ngroups <= 1 && s->T == m->time_tile ? *s : *c->schedule;
-  want.family = FAMILY_OVERLAP;
-  want.T = c->target->simt || m->time_tile > 1 ? m->time_tile : want.T;
-  return schedule_resolve(c, m, &want, s);
+  return true;
 }
 
 /* Overlapped tiles, or none, for module `m`, which was cut and tiled. */
