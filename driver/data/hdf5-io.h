@@ -71,6 +71,9 @@ bool chunks_take(const Dataset *a, int64_t at, int64_t piece, const void *values
  * memory as large. */
 bool hdf5_open_for_others(hid_t access);
 bool hdf5_place_chunk(hid_t set, const hsize_t *offset, size_t size, const void *any, int64_t *at);
+/* Where in a file that was opened so the chunk lies whose first element is at `offset`, its bytes there, and the
+ * filters (by bits) that were left out when it was written. False: nobody has written it, or the library has failed. */
+bool hdf5_find_chunk(hid_t set, const hsize_t *offset, int64_t *at, size_t *size, unsigned *mask);
 
 /* ---------------------------------------------------------------- arrays of logs and checkpoints */
 

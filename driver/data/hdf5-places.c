@@ -1,18 +1,22 @@
-/* driver/data/hdf5-places.c: where the library would put a chunk, for others to write it there. Files are opened by the
- * library's own driver, but for one thing: a write may be left out, its place in the file noted. The library believes
- * that it has written, and finds the chunk there later. */
+/* driver/data/hdf5-places.c: where the library would put a chunk, for others to write it there, or has put one, for
+ * others to read it. Files are opened by the library's own driver, but for one thing: a write or a read may be left
+ * out, its place in the file noted. The library believes that it has written, and finds the chunk there later. */
 #include "driver/data/hdf5-io.h"
 
 #if H5_VERSION_GE(1, 13, 0)
 #include <H5FDdevelop.h>
 #endif
 
-/* How the library's own driver writes; how many writes of values were left out, and where the last one was to go. */
+/* How the library's own driver writes and reads; how many writes or reads of values were left out, and where the last
+ * one was to go or come from, with its bytes. */
 typedef herr_t WriteFn(H5FD_t *file, H5FD_mem_t type, hid_t how, haddr_t at, size_t size, const void *bytes);
+typedef herr_t ReadFn(H5FD_t *file, H5FD_mem_t type, hid_t how, haddr_t at, size_t size, void *bytes);
 static WriteFn *plain_write;
+static ReadFn *plain_read;
 static bool leaves_out;
 static int left_out;
 static haddr_t place;
+static size_t extent;
 
 /* Writes, or notes where. */
 static herr_t write_or_note(H5FD_t *file, H5FD_mem_t type, hid_t how, haddr_t at, size_t size, const void *bytes) {
@@ -23,7 +27,17 @@ static herr_t write_or_note(H5FD_t *file, H5FD_mem_t type, hid_t how, haddr_t at
   return 0;
 }
 
-/* The library's own driver with that function. */
+/* Reads, or notes from where. */
+static herr_t read_or_note(H5FD_t *file, H5FD_mem_t type, hid_t how, haddr_t at, size_t size, void *bytes) {
+  if (!leaves_out || type != H5FD_MEM_DRAW)
+    return plain_read(file, type, how, at, size, bytes);
+  left_out++;
+  place = at;
+  extent = size;
+  return 0;
+}
+
+/* The library's own driver with these functions. */
 static hid_t make_driver(void) {
   hid_t access = H5Pcreate(H5P_FILE_ACCESS);
   bool ok = H5Pset_fapl_sec2(access) >= 0;
@@ -34,9 +48,11 @@ static hid_t make_driver(void) {
   H5FD_class_t own = *file->cls;
   H5FDclose(file);
   plain_write = own.write;
+  plain_read = own.read;
   own.name = "stc";
   own.terminate = NULL;
   own.write = write_or_note;
+  own.read = read_or_note;
 #if H5_VERSION_GE(1, 13, 2)
   own.value = (H5FD_class_value_t)(H5_VFD_RESERVED + 83);
 #endif
@@ -62,3 +78,25 @@ bool hdf5_place_chunk(hid_t set, const hsize_t *offset, size_t size, const void 
   *at = ok ? (int64_t)place : -1;
   return ok;
 }
+
+#if H5_VERSION_GE(2, 0, 0)
+/* By the library's list of chunks, from the first one on: its function that reads one is another since this version. */
+bool hdf5_find_chunk(hid_t set, const hsize_t *offset, int64_t *at, size_t *size, unsigned *mask) {
+  hsize_t stored;
+  bool ok = H5Dget_chunk_info_by_coord(set, offset, mask, &place, &stored) >= 0 && place != HADDR_UNDEF;
+  *at = ok ? (int64_t)place : -1;
+  *size = ok ? (size_t)stored : 0;
+  return ok;
+}
+#else
+bool hdf5_find_chunk(hid_t set, const hsize_t *offset, int64_t *at, size_t *size, unsigned *mask) {
+  char none;
+  leaves_out = true;
+  left_out = 0;
+  bool ok = H5Dread_chunk(set, H5P_DEFAULT, offset, mask, &none) >= 0 && left_out == 1;
+  leaves_out = false;
+  *at = ok ? (int64_t)place : -1;
+  *size = ok ? extent : 0;
+  return ok;
+}
+#endif

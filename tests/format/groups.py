@@ -44,7 +44,7 @@ driver/instance driver/instance/gradient
 driver/split driver/split/turns
 driver/view
 driver/cli/options
-driver/data
+driver/data driver/data/frames
 driver/tune/db
 driver/cli/used
 driver/explain

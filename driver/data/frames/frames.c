@@ -1,10 +1,9 @@
-/* driver/data/frames.c: series of frames in from files: an array with one axis more than the field, in front, in one
- * file (.npy; HDF5: frames-hdf5.c), or files of one frame each, whose names hold its number. A frame whose bytes are
- * those of the file is read by several threads to where it is wanted, and the system is told which come next; others
- * a thread reads while a run makes the steps of the frame before. */
-#include "driver/data/frames.h"
+/* driver/data/frames/frames.c: series of frames in from files: an array with one axis more than the field, in front, in
+ * one file (.npy; HDF5, netCDF: frames-hdf5.c), or files of one frame each, whose names hold its number. Several
+ * threads read a frame to where it is wanted, and the system is told which come next; what the HDF5 library alone can
+ * read a thread reads while a run makes the steps of the frame before. */
+#include "driver/data/frames/frames.h"
 #include "driver/data/writer.h"
-#include "driver/device/device.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,17 +12,18 @@
 #include <string.h>
 #include <unistd.h>
 
-/* fd: of one file with all frames, from byte `at` on, -1: there is a file for each, or `array` is read. cast: how the
+/* place: of frames in one .npy file; its fd is -1 where there is a file for each, or `array` is read. cast: how the
  * numbers of all frames become the field's; of a file for each, that of one of those which are converted. raw: room for
  * a frame as the file has it, where frames are converted; of `room` bytes. ahead: the frame that the thread is asked
- * for, -1: none; done: has it read that, into `data`? why: what went wrong then, "": nothing. */
+ * for, -1: none; done: has it read that, into `data`, or told the system of it? why: what went wrong then, "": nothing.
+ */
 struct FrameFile {
   StcContext *context;
   char *path, *what;
   StcFieldInfo info;
-  int fd;
-  FrameArray *array; /* of an HDF5 file, or NULL */
-  int64_t at, count;
+  FramePlace place;
+  FrameArray *array; /* of an HDF5 or netCDF file, or NULL */
+  int64_t count;
   Cast cast;
   void *raw;
   int64_t room;
@@ -74,54 +74,8 @@ static void keep_message(void *user, const StcMessage *m) {
     snprintf(why, 512, "%s", m->text);
 }
 
-/* Bytes of a piece that a thread reads, at least; the most threads for a frame; frames that the system is told of. */
-enum { PIECE_BYTES = 4 << 20, MOST_READERS = 12, FRAMES_TOLD = 2 };
-
-/* A piece of a frame, which a thread reads to `to` (fd < 0: copies from `from`), from byte `at` of the file on. */
-typedef struct FramePiece {
-  int fd, error;
-  char *to;
-  const char *from;
-  int64_t bytes, at;
-  pthread_t thread;
-  bool ok, started;
-} FramePiece;
-
-/* Reads the piece; may be the life of a thread. */
-static void *read_piece(void *arg) {
-  FramePiece *x = arg;
-  errno = 0;
-  x->ok = x->fd < 0 || file_read_at(x->fd, x->to, x->bytes, x->at);
-  x->error = errno;
-  if (x->fd < 0)
-    memcpy(x->to, x->from, (size_t)x->bytes);
-  return NULL;
-}
-
-/* Reads `bytes` bytes from byte `at` of the file on, or copies them from `from`, by as many threads as there are cores
- * for. False: errno says why not, 0: the file ends. */
-static bool read_beside(int fd, const char *from, char *to, int64_t bytes, int64_t at) {
-  FramePiece piece[MOST_READERS];
-  int64_t n = bytes / PIECE_BYTES, cores = host_threads(), done = 0;
-  n = n < cores ? n : cores;
-  n = n > MOST_READERS ? MOST_READERS : n < 1 ? 1 : n;
-  for (int64_t i = 0, size; i < n; i++, done += size) {
-    size = i == n - 1 ? bytes - done : bytes / n / FILE_PAGE * FILE_PAGE;
-    piece[i] =
-        (FramePiece){.fd = fd, .to = to + done, .from = from ? from + done : NULL, .bytes = size, .at = at + done};
-    piece[i].started = i < n - 1 && pthread_create(&piece[i].thread, NULL, read_piece, &piece[i]) == 0;
-    if (!piece[i].started)
-      read_piece(&piece[i]);
-  }
-  bool ok = true;
-  for (int64_t i = 0; i < n; i++) {
-    if (piece[i].started)
-      pthread_join(piece[i].thread, NULL);
-    errno = ok && !piece[i].ok ? piece[i].error : errno;
-    ok &= piece[i].ok;
-  }
-  return ok;
-}
+/* Frames that the system is told of. */
+enum { FRAMES_TOLD = 2 };
 
 /* Bytes of a frame in the file. */
 static int64_t file_bytes(const FrameFile *x, const Cast *cast) {
@@ -148,7 +102,7 @@ static void *raw_of(FrameFile *x, const Cast *cast, void *data, char why[512]) {
 static StcStatus cast_frame(const FrameFile *x, const Cast *cast, const char *path, int64_t frame, const void *raw,
                             void *data, char why[512]) {
   int64_t bad;
-  if (cast->needed && !cast_apply(cast, raw, data, &bad)) {
+  if (cast->needed && !cast_beside(cast, raw, data, &bad)) {
     snprintf(why, 512, "%s: element %lld of frame %lld does not fit in %s", path, (long long)bad, (long long)frame,
              type_name(cast->to));
     return STC_INPUT;
@@ -170,7 +124,8 @@ static StcStatus read_own_file(FrameFile *x, int64_t frame, void *data, char why
     snprintf(why, 512, "out of memory");
   void *raw = s ? NULL : raw_of(x, &cast, data, why);
   s = s ? s : raw ? STC_OK : STC_MEMORY;
-  if (!s && !read_beside(fd, NULL, raw, file_bytes(x, &cast), at))
+  const FramePlace place = {.fd = fd, .at = at};
+  if (!s && !place_read(&place, 0, raw, file_bytes(x, &cast)))
     s = (snprintf(why, 512, "cannot read %s: %s", name, errno ? strerror(errno) : "it ends"), STC_IO);
   if (!s)
     s = cast_frame(x, &cast, name, frame, raw, data, why);
@@ -186,42 +141,43 @@ static StcStatus read_own_file(FrameFile *x, int64_t frame, void *data, char why
 static void tell_next(const FrameFile *x, int64_t frame) {
   for (int64_t i = 0; i < FRAMES_TOLD; i++) {
     int64_t next = (frame + i) % x->count;
-    char *name = x->fd < 0 ? name_of(x->path, next) : NULL;
-    int fd = name ? open(name, O_RDONLY | O_CLOEXEC) : x->fd;
-    int64_t bytes = file_bytes(x, &x->cast);
+    if (x->array) {
+      frame_array_tell(x->array, next);
+      continue;
+    }
+    char *name = x->place.fd < 0 ? name_of(x->path, next) : NULL;
+    int fd = name ? open(name, O_RDONLY | O_CLOEXEC) : x->place.fd;
     if (fd >= 0)
-      posix_fadvise(fd, name ? 0 : x->at + next * bytes, name ? 0 : bytes, POSIX_FADV_WILLNEED);
+      posix_fadvise(fd, name ? 0 : x->place.at + next * x->place.step, name ? 0 : x->place.step, POSIX_FADV_WILLNEED);
     if (name && fd >= 0)
       close(fd);
     free(name);
   }
 }
 
-/* Are frames bytes of a file as they are? */
-static bool is_plain(const FrameFile *x) { return !x->cast.needed && (x->fd >= 0 || !x->array); }
+/* Are frames read by several threads when they are wanted? */
+static bool is_quick(const FrameFile *x) { return !x->array || frame_array_is_quick(x->array); }
 
 /* Reads frame `frame` to `data`; what is wrong, to `why`. */
 static StcStatus read_frame(FrameFile *x, int64_t frame, void *data, char why[512]) {
   char reason[256];
   why[0] = 0;
-  if (x->fd < 0 && !x->array)
+  if (x->place.fd < 0 && !x->array)
     return read_own_file(x, frame, data, why);
   void *raw = raw_of(x, &x->cast, data, why);
   if (!raw)
     return STC_MEMORY;
-  if (x->fd < 0 && !frame_array_read(x->array, frame, raw, reason))
+  bool ok = x->array ? frame_array_read(x->array, frame, raw, reason)
+                     : place_read(&x->place, frame, raw, file_bytes(x, &x->cast));
+  if (!ok && !x->array)
+    snprintf(reason, sizeof reason, "%s", errno ? strerror(errno) : "it ends");
+  if (!ok)
     return snprintf(why, 512, "cannot read frame %lld of %s: %s", (long long)frame, x->path, reason), STC_IO;
-  int64_t bytes = file_bytes(x, &x->cast);
-  if (x->fd >= 0 && !read_beside(x->fd, NULL, raw, bytes, x->at + frame * bytes)) {
-    snprintf(why, 512, "cannot read frame %lld of %s: %s", (long long)frame, x->path,
-             errno ? strerror(errno) : "it ends");
-    return STC_IO;
-  }
   return cast_frame(x, &x->cast, x->path, frame, raw, data, why);
 }
 
-/* The life of the thread: frames that it is asked for, one after the other; of a file that others read as it is it
- * tells the system of those behind. */
+/* The life of the thread: frames that it is asked for, one after the other; of those that several threads read when
+ * they are wanted it tells the system. */
 static void *read_ahead(void *arg) {
   FrameFile *x = arg;
   pthread_mutex_lock(&x->lock);
@@ -233,7 +189,7 @@ static void *read_ahead(void *arg) {
     int64_t frame = x->ahead;
     pthread_mutex_unlock(&x->lock);
     StcStatus s = STC_OK;
-    if (is_plain(x))
+    if (is_quick(x))
       tell_next(x, frame);
     else
       s = read_frame(x, frame, x->data, x->why);
@@ -256,15 +212,15 @@ static bool take_ahead(FrameFile *x, int64_t frame, void *data, StcStatus *s) {
   pthread_mutex_unlock(&x->lock);
   *s = is ? x->status : STC_OK;
   if (is && !*s)
-    read_beside(-1, x->data, data, x->info.bytes, 0);
+    copy_beside(data, x->data, x->info.bytes);
   return is;
 }
 
 /* Asks the thread for frame `frame`; without a thread, or memory, it is read when it is wanted. */
 static void ask_ahead(FrameFile *x, int64_t frame) {
-  if (!x->data && !is_plain(x))
+  if (!x->data && !is_quick(x))
     x->data = malloc((size_t)x->info.bytes + 1);
-  if ((x->data || is_plain(x)) && !x->started)
+  if ((x->data || is_quick(x)) && !x->started)
     x->started = pthread_create(&x->thread, NULL, read_ahead, x) == 0;
   if (!x->started || x->count < 2)
     return;
@@ -279,7 +235,7 @@ StcStatus frames_read(void *user, int64_t frame, void *data, size_t bytes) {
   FrameFile *x = user;
   StcStatus s;
   (void)bytes;
-  if (is_plain(x) || !take_ahead(x, frame, data, &s))
+  if (is_quick(x) || !take_ahead(x, frame, data, &s))
     s = read_frame(x, frame, data, x->why);
   if (s)
     return context_error(x->context, "%s", x->why), s;
@@ -301,12 +257,12 @@ static StcStatus look(FrameFile *x, StcContext *c) {
   if (frames_are_hdf5(x->path)) {
     StcStatus s;
     x->array = frame_array_open(c, x->path, x->what, &x->info, &x->cast, &x->count, &s);
-    x->fd = s ? -1 : frame_array_plain(x->array, x->path, &x->at);
     return s;
   }
   if (!path_number(x->path, &n)) {
-    x->fd = npy_open_frames(c, x->path, x->what, &x->info, &x->cast, &x->at, &x->count);
-    return x->fd < 0 ? STC_INPUT : STC_OK;
+    x->place.fd = npy_open_frames(c, x->path, x->what, &x->info, &x->cast, &x->place.at, &x->count);
+    x->place.step = file_bytes(x, &x->cast);
+    return x->place.fd < 0 ? STC_INPUT : STC_OK;
   }
   x->count = count_files(x->path);
   char *first = name_of(x->path, 0);
@@ -328,7 +284,8 @@ StcStatus frames_open(StcContext *c, const char *path, const char *what, const S
   FrameFile *x = *out = calloc(1, sizeof *x);
   if (!x)
     return context_error(c, "out of memory"), STC_MEMORY;
-  *x = (FrameFile){.context = c, .path = strdup(path), .what = strdup(what), .info = *f, .fd = -1, .ahead = -1};
+  *x = (FrameFile){
+      .context = c, .path = strdup(path), .what = strdup(what), .info = *f, .place = {.fd = -1}, .ahead = -1};
   pthread_mutex_init(&x->lock, NULL);
   pthread_cond_init(&x->changed, NULL);
   StcStatus s = x->path && x->what ? look(x, c) : STC_MEMORY;
@@ -353,8 +310,8 @@ void frames_close(FrameFile *x) {
   pthread_mutex_unlock(&x->lock);
   if (x->started)
     pthread_join(x->thread, NULL);
-  if (x->fd >= 0)
-    close(x->fd);
+  if (x->place.fd >= 0)
+    close(x->place.fd);
   frame_array_close(x->array);
   pthread_cond_destroy(&x->changed);
   pthread_mutex_destroy(&x->lock);

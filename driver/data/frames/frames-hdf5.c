@@ -1,18 +1,24 @@
-/* driver/data/frames-hdf5.c: series of frames, and single fields, in HDF5 and netCDF-4 files: an array, which has the
- * field's name or is named behind the file's. The first axis of a series is that of the frames. */
-#include "driver/data/frames.h"
-#include "driver/data/hdf5-io.h"
+/* driver/data/frames/frames-hdf5.c: series of frames, and single fields, in HDF5 and netCDF files: an array, which has
+ * the field's name or is named behind the file's. The first axis of a series is that of the frames. */
+#include "driver/data/frames/frames-chunks.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* The open array; hdf5 counts axes the same way as the field. single: it has no axis of frames. */
+/* The open array; hdf5 counts axes the same way as the field. type: of its numbers in memory; swapped: the same in the
+ * other order of bytes, of numbers of `size` bytes. single: it has no axis of frames. bytes: of a frame. Where they are
+ * known: place, of frames in one piece, or chunks; then place.fd is open. */
 struct FrameArray {
-  hid_t file, set, type;
-  int rank;
+  hid_t file, set, type, swapped;
+  int rank, size;
   bool single;
   hsize_t shape[MAX_DIMS];
+  int64_t bytes;
+  FramePlace place;
+  FrameChunks *chunks;
 };
 
 /* Where the name of the array begins in "FILE.nc:NAME", and the length of the file's; NULL: it is no such file, or has
@@ -65,6 +71,16 @@ static StcStatus wrong_single(StcContext *c, const char *path, const char *what,
   return STC_INPUT;
 }
 
+/* Asks the library for the array's shape. */
+static void find_shape(FrameArray *a) {
+  hid_t space = H5Dget_space(a->set);
+  a->rank = space >= 0 ? H5Sget_simple_extent_ndims(space) : -1;
+  if (a->rank > MAX_DIMS || (a->rank > 0 && H5Sget_simple_extent_dims(space, a->shape, NULL) < 0))
+    a->rank = -1;
+  if (space >= 0)
+    H5Sclose(space);
+}
+
 /* Checks that the array has the shape of frames of the field, and notes how many there are; of a single one, that of
  * the field, perhaps behind an axis of length 1, as files of one step have it. */
 static StcStatus check_shape(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, FrameArray *a,
@@ -72,12 +88,6 @@ static StcStatus check_shape(StcContext *c, const char *path, const char *what, 
   int64_t have[MAX_DIMS] = {0}, need[MAX_DIMS];
   int rank = 1, place[MAX_DIMS];
   char text[2][256];
-  hid_t space = H5Dget_space(a->set);
-  a->rank = space >= 0 ? H5Sget_simple_extent_ndims(space) : -1;
-  if (a->rank > MAX_DIMS || (a->rank > 0 && H5Sget_simple_extent_dims(space, a->shape, NULL) < 0))
-    a->rank = -1;
-  if (space >= 0)
-    H5Sclose(space);
   for (int d = 0; d < a->rank; d++)
     have[d] = (int64_t)a->shape[d];
   need[0] = *count = have[0];
@@ -120,6 +130,9 @@ static bool is_pair(hid_t type, Type t) {
   return ok;
 }
 
+/* Are the field's elements complex numbers? */
+static bool has_pairs(const StcFieldInfo *f) { return f->dtype && !strncmp(f->dtype, "'<c", 3); }
+
 /* Is it of numbers, or pairs of numbers, of type `t`, or which become such? The type that they have, into *from. */
 static bool is_convertible(hid_t type, Type t, bool pairs, Type *from) {
   static const Type all[] = {TY_F64, TY_F32, TY_I64, TY_I32, TY_I16, TY_I8, TY_U8, TY_U16, TY_U32};
@@ -132,77 +145,175 @@ static bool is_convertible(hid_t type, Type t, bool pairs, Type *from) {
   return false;
 }
 
+/* The type of memory of numbers, or pairs of them, of type `t`, and the same in the other order of bytes. */
+static void make_types(FrameArray *a, Type t, bool pairs) {
+  hid_t number = H5Tcopy(hdf5_type((StcType)t));
+  a->size = type_size(t);
+  a->type = pairs ? hdf5_complex_type((StcType)t) : H5Tcopy(number);
+  H5Tset_order(number, H5Tget_order(number) == H5T_ORDER_LE ? H5T_ORDER_BE : H5T_ORDER_LE);
+  a->swapped = pairs ? H5Tcreate(H5T_COMPOUND, 2 * (size_t)a->size) : H5Tcopy(number);
+  if (pairs) {
+    H5Tinsert(a->swapped, "r", 0, number);
+    H5Tinsert(a->swapped, "i", (size_t)a->size, number);
+  }
+  H5Tclose(number);
+}
+
+/* The error of numbers that scale_factor or add_offset change. */
+static StcStatus packed(StcContext *c, const char *path, const char *what) {
+  context_error(c,
+                "%s: its numbers are packed (scale_factor, add_offset), for %s; unpack them before, by ncpdq -U or "
+                "xarray",
+                path, what);
+  return STC_INPUT;
+}
+
+/* That of elements which are not, and do not become, those of the field, of type `t`. */
+static StcStatus wrong_type(StcContext *c, const char *path, const char *what, Type t, bool pairs) {
+  bool number = t == TY_F32 || t == TY_F64 || type_is_int(t);
+  if (pairs)
+    context_error(c,
+                  "%s: its elements are not %s, which %s needs: a compound type of two members r and i, as h5py writes "
+                  "a.astype('%s')",
+                  path, t == TY_F32 ? "c64" : "c128", what, t == TY_F32 ? "c8" : "c16");
+  else
+    context_error(c, "%s: its elements are not of type %s, which %s needs; convert them before%s", path, type_name(t),
+                  what, number ? "" : ", to a .npy file");
+  return STC_INPUT;
+}
+
 /* Checks that the array's elements are those of the field, in whatever order of bytes, or become those, and are not
  * packed. */
 static StcStatus check_type(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, FrameArray *a,
                             Cast *cast) {
   Type t = (Type)(f->components ? f->components[0].type : f->type), from;
   hid_t type = H5Dget_type(a->set);
-  bool pairs = f->dtype && !strncmp(f->dtype, "'<c", 3), number = t == TY_F32 || t == TY_F64 || type_is_int(t);
-  bool fits = is_convertible(type, t, pairs, &from);
+  bool pairs = has_pairs(f), fits = is_convertible(type, t, pairs, &from);
   *cast = (Cast){.needed = from != t, .from = from, .to = t, .n = f->bytes / type_size(t)};
   if (type >= 0)
     H5Tclose(type);
   if (H5Aexists(a->set, "scale_factor") > 0 || H5Aexists(a->set, "add_offset") > 0)
-    return context_error(c,
-                         "%s: its numbers are packed (scale_factor, add_offset), for %s; unpack them before, by ncpdq "
-                         "-U or xarray",
-                         path, what),
-           STC_INPUT;
-  if (!fits && pairs)
-    return context_error(c,
-                         "%s: its elements are not %s, which %s needs: a compound type of two members r and i, as h5py "
-                         "writes a.astype('%s')",
-                         path, t == TY_F32 ? "c64" : "c128", what, t == TY_F32 ? "c8" : "c16"),
-           STC_INPUT;
+    return packed(c, path, what);
   if (!fits)
-    return context_error(c, "%s: its elements are not of type %s, which %s needs; convert them before%s", path,
-                         type_name(t), what, number ? "" : ", to a .npy file"),
-           STC_INPUT;
-  a->type = pairs ? hdf5_complex_type((StcType)from) : H5Tcopy(hdf5_type((StcType)from));
+    return wrong_type(c, path, what, t, pairs);
+  make_types(a, from, pairs);
   return STC_OK;
 }
 
-/* Is it a netCDF file of the formats before netCDF-4, which are not HDF5? */
-static bool is_classic(const char *file) {
-  char magic[3] = "";
-  FILE *from = file ? fopen(file, "rb") : NULL;
-  bool is = from && fread(magic, 1, 3, from) == 3 && memcmp(magic, "CDF", 3) == 0;
-  if (from)
-    fclose(from);
-  return is;
+/* The same of an array of a file before netCDF-4. */
+static StcStatus check_classic_type(StcContext *c, const char *path, const char *what, const StcFieldInfo *f,
+                                    const ClassicArray *x, FrameArray *a, Cast *cast) {
+  Type t = (Type)(f->components ? f->components[0].type : f->type);
+  *cast = (Cast){.needed = x->type != t, .from = x->type, .to = t, .n = f->bytes / type_size(t)};
+  if (x->packed)
+    return packed(c, path, what);
+  if (has_pairs(f) || t == TY_BF16 || (x->type != t && !cast_allowed(x->type, t)))
+    return wrong_type(c, path, what, t, has_pairs(f));
+  a->size = type_size(x->type);
+  return STC_OK;
 }
 
-/* Opens the array; "" or why not. */
+/* Is the array in the file itself, not in another one to which a link leads? */
+static bool is_in_file(const FrameArray *a) {
+  H5O_info_t here, file;
+  return H5Oget_info(a->set, &here) >= 0 && H5Oget_info(a->file, &file) >= 0 && here.fileno == file.fileno;
+}
+
+/* Are the elements in the file in one piece? */
+static bool is_in_one(const FrameArray *a) {
+  hid_t how = H5Dget_create_plist(a->set);
+  bool in_one = how >= 0 && H5Pget_layout(how) == H5D_CONTIGUOUS && H5Pget_external_count(how) == 0;
+  if (how >= 0)
+    H5Pclose(how);
+  return in_one;
+}
+
+/* Finds where the array's frames lie in the file, as numbers of memory's order or the other one, in one piece or in
+ * chunks. If that is not known the library alone reads them. */
+static void find_frames(FrameArray *a, const char *file) {
+  hid_t type = H5Dget_type(a->set);
+  bool same = type >= 0 && H5Tequal(type, a->type) > 0, other = type >= 0 && H5Tequal(type, a->swapped) > 0;
+  if (type >= 0)
+    H5Tclose(type);
+  FramePlace *p = &a->place;
+  haddr_t at = HADDR_UNDEF;
+  p->swap = same ? 0 : a->size;
+  p->fd = (same || other) && is_in_file(a) ? open(file, O_RDONLY | O_CLOEXEC) : -1;
+  if (p->fd >= 0 && is_in_one(a))
+    at = H5Dget_offset(a->set);
+  else if (p->fd >= 0 && !a->single)
+    a->chunks = frame_chunks_new(a->set, p->swap, p->fd);
+  p->at = (int64_t)at;
+  p->step = a->size;
+  for (int d = 1; d < a->rank; d++)
+    p->step *= (int64_t)a->shape[d];
+  if (H5Tget_class(a->type) == H5T_COMPOUND)
+    p->step *= 2;
+  if (p->fd >= 0 && at == HADDR_UNDEF && !a->chunks) {
+    close(p->fd);
+    p->fd = -1;
+  }
+}
+
+/* Opens the array of a file before netCDF-4. */
+static StcStatus open_classic(StcContext *c, const char *path, const char *what, const StcFieldInfo *f,
+                              const char *file, const char *name, FrameArray *a, Cast *cast, int64_t *count) {
+  ClassicArray x;
+  char reason[256];
+  bool found;
+  if (!classic_open(file, name, &x, &found, reason))
+    return context_error(c, "cannot read %s for %s: %s", path, what, reason), STC_IO;
+  a->place = x.place;
+  if (!found)
+    return STC_OK;
+  a->rank = x.rank;
+  for (int d = 0; d < x.rank; d++)
+    a->shape[d] = (hsize_t)x.shape[d];
+  StcStatus s = check_shape(c, path, what, f, a, count);
+  return s ? s : check_classic_type(c, path, what, f, &x, a, cast);
+}
+
+/* Opens the array of an HDF5 file. a->set < 0 then: there is none. */
+static StcStatus open_hdf5(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, const char *file,
+                           const char *name, FrameArray *a, Cast *cast, int64_t *count) {
+  char reason[256];
+  hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+  hdf5_open_for_others(access);
+  a->file = file ? H5Fopen(file, H5F_ACC_RDONLY, access) : -1;
+  H5Pclose(access);
+  hdf5_reason(reason);
+  if (a->file < 0)
+    return context_error(c, "cannot read %s for %s: %s", path, what, reason), STC_IO;
+  if (H5Lexists(a->file, name, H5P_DEFAULT) <= 0)
+    return STC_OK;
+  a->set = H5Dopen2(a->file, name, H5P_DEFAULT);
+  hdf5_reason(reason);
+  if (a->set < 0)
+    return context_error(c, "cannot read %s for %s: %s", path, what, reason), STC_IO;
+  find_shape(a);
+  StcStatus s = check_shape(c, path, what, f, a, count);
+  return s ? s : check_type(c, path, what, f, a, cast);
+}
+
+/* Opens the array. */
 static StcStatus open_array(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, FrameArray *a,
                             Cast *cast, int64_t *count) {
   int n;
-  char reason[256];
   const char *name = split_name(path, &n);
   char *file = strndup(path, (size_t)n);
   name = name ? name : f->name;
   if (f->dtype && f->dtype[0] == '[')
     return free(file), context_error(c, "%s: %s is of structs, which come from .npy files alone", path, what),
            STC_INPUT;
-  a->file = file ? H5Fopen(file, H5F_ACC_RDONLY, H5P_DEFAULT) : -1;
-  hdf5_reason(reason);
-  bool classic = a->file < 0 && is_classic(file);
+  StcStatus s = (is_classic(file) ? open_classic : open_hdf5)(c, path, what, f, file, name, a, cast, count);
+  if (!s && !a->size)
+    s = (context_error(c, "%s: there is no array %s in it for %s; name another one behind the file: %.*s:NAME", path,
+                       name, what, n, path),
+         STC_INPUT);
+  if (!s && a->place.fd < 0)
+    find_frames(a, file);
   free(file);
-  if (classic)
-    return context_error(c,
-                         "%.*s: it is netCDF of a format before netCDF-4, of which %s is not read; make it netCDF-4: "
-                         "nccopy -k nc4 OLD NEW",
-                         n, path, what),
-           STC_INPUT;
-  if (a->file < 0)
-    return context_error(c, "cannot read %s for %s: %s", path, what, reason), STC_IO;
-  a->set = H5Lexists(a->file, name, H5P_DEFAULT) > 0 ? H5Dopen2(a->file, name, H5P_DEFAULT) : -1;
-  if (a->set < 0)
-    return context_error(c, "%s: there is no array %s in it for %s; name another one behind the file: %.*s:NAME", path,
-                         name, what, n, path),
-           STC_INPUT;
-  StcStatus s = check_shape(c, path, what, f, a, count);
-  return s ? s : check_type(c, path, what, f, a, cast);
+  return s;
 }
 
 /* The same of a series, or, `single`, of a field by itself. */
@@ -213,10 +324,12 @@ static FrameArray *open_any(StcContext *c, const char *path, const char *what, c
   if (!a)
     return context_error(c, "out of memory"), NULL;
   a->single = single;
-  a->file = a->set = a->type = -1;
+  a->file = a->set = a->type = a->swapped = -1;
+  a->place.fd = -1;
   hdf5_take();
   *s = open_array(c, path, what, f, a, cast, count);
   hdf5_give();
+  a->bytes = *s ? 0 : cast->needed ? cast->n * type_size(cast->from) : f->bytes;
   if (*s) {
     frame_array_close(a);
     a = NULL;
@@ -229,39 +342,10 @@ FrameArray *frame_array_open(StcContext *c, const char *path, const char *what, 
   return open_any(c, path, what, f, false, cast, count, s);
 }
 
-/* Is the array in the file itself, not in another one to which a link leads? */
-static bool is_in_file(const FrameArray *a) {
-  H5O_info_t here, file;
-  return H5Oget_info(a->set, &here) >= 0 && H5Oget_info(a->file, &file) >= 0 && here.fileno == file.fileno;
-}
+bool frame_array_is_quick(const FrameArray *a) { return a->place.fd >= 0; }
 
-/* Are the elements in the file as they are in memory, in one piece? */
-static bool is_plain(const FrameArray *a) {
-  hid_t type = H5Dget_type(a->set), how = H5Dget_create_plist(a->set);
-  bool plain = type >= 0 && how >= 0 && is_in_file(a) && H5Tequal(type, a->type) > 0 &&
-               H5Pget_layout(how) == H5D_CONTIGUOUS && H5Pget_external_count(how) == 0;
-  if (type >= 0)
-    H5Tclose(type);
-  if (how >= 0)
-    H5Pclose(how);
-  return plain;
-}
-
-int frame_array_plain(const FrameArray *a, const char *path, int64_t *at) {
-  int n, fd = -1;
-  split_name(path, &n);
-  hdf5_take();
-  haddr_t place = is_plain(a) ? H5Dget_offset(a->set) : HADDR_UNDEF;
-  hdf5_give();
-  char *file = place != HADDR_UNDEF ? strndup(path, (size_t)n) : NULL;
-  if (file)
-    fd = open(file, O_RDONLY | O_CLOEXEC);
-  free(file);
-  *at = (int64_t)place;
-  return fd;
-}
-
-bool frame_array_read(const FrameArray *a, int64_t frame, void *data, char reason[256]) {
+/* Has the library read a frame. */
+static bool read_by_library(const FrameArray *a, int64_t frame, void *data, char reason[256]) {
   hsize_t first[MAX_DIMS] = {(hsize_t)frame}, n[MAX_DIMS];
   memcpy(n, a->shape, sizeof n);
   n[0] = a->single ? n[0] : 1;
@@ -280,12 +364,39 @@ bool frame_array_read(const FrameArray *a, int64_t frame, void *data, char reaso
   return ok;
 }
 
+bool frame_array_read(const FrameArray *a, int64_t frame, void *data, char reason[256]) {
+  bool missing = false;
+  if (a->place.fd < 0)
+    return read_by_library(a, frame, data, reason);
+  if (a->chunks ? frame_chunks_read(a->chunks, frame, data, &missing) : place_read(&a->place, frame, data, a->bytes))
+    return true;
+  if (missing)
+    return read_by_library(a, frame, data, reason);
+  snprintf(reason, 256, "%s",
+           errno == EILSEQ ? "what is compressed there is damaged"
+           : errno         ? strerror(errno)
+                           : "it ends before");
+  return false;
+}
+
+void frame_array_tell(const FrameArray *a, int64_t frame) {
+  if (a->chunks)
+    frame_chunks_tell(a->chunks, frame);
+  else if (a->place.fd >= 0)
+    posix_fadvise(a->place.fd, a->place.at + frame * a->place.step, a->bytes, POSIX_FADV_WILLNEED);
+}
+
 void frame_array_close(FrameArray *a) {
   if (!a)
     return;
   hdf5_take();
+  frame_chunks_free(a->chunks);
+  if (a->place.fd >= 0)
+    close(a->place.fd);
   if (a->type >= 0)
     H5Tclose(a->type);
+  if (a->swapped >= 0)
+    H5Tclose(a->swapped);
   if (a->set >= 0)
     H5Dclose(a->set);
   if (a->file >= 0)
@@ -303,7 +414,7 @@ static StcStatus read_single(StcContext *c, const char *path, const char *what, 
   StcStatus s = raw ? STC_OK : (context_error(c, "out of memory"), STC_MEMORY);
   if (!s && !frame_array_read(a, 0, raw, reason))
     s = (context_error(c, "cannot read %s for %s: %s", path, what, reason), STC_IO);
-  if (!s && cast->needed && !cast_apply(cast, raw, data, &bad))
+  if (!s && cast->needed && !cast_beside(cast, raw, data, &bad))
     s = (context_error(c, "%s: its element %lld does not fit in %s", path, (long long)bad, type_name(cast->to)),
          STC_INPUT);
   else if (!s && cast->needed)
