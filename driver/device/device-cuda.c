@@ -530,9 +530,9 @@ static StcStatus cuda_follow(Device *d, int lane, Device *other, int of) {
   return st || same ? st : cuda_check(d, s->gpu.call.stream_wait(stream, o->marks[of], 0), "waiting for an event");
 }
 
-/* A box of memory in one go. Copies that name the two contexts are refused while launches are recorded, in every mode;
- * those that go by addresses alone are not, and take the same way. */
-static StcStatus cuda_send(Device *d, int lane, Device *to, const Sending *x) {
+/* A box of memory of three dimensions in one go. Copies that name the two contexts are refused while launches are
+ * recorded, in every mode; those that go by addresses alone are not, and take the same way. */
+static StcStatus send_box(Device *d, int lane, Device *to, const Sending *x) {
   CudaState *s = d->state, *t = to->state;
   bool recorded = s->capture && s->gpu.stream == s->capture, flat = x->count[0] == 1 && x->count[1] == 1;
   void *stream;
@@ -562,6 +562,18 @@ static StcStatus cuda_send(Device *d, int lane, Device *to, const Sending *x) {
                      .depth = (size_t)x->count[1]};
   return recorded ? cuda_check(d, s->cu.copy_3d(&copy, stream), "copying rows to another device in a graph")
                   : cuda_check(d, s->cu.copy_peer_3d(&copy, stream), "copying to another device");
+}
+
+/* Such boxes, one after the other. */
+static StcStatus cuda_send(Device *d, int lane, Device *to, const Sending *x) {
+  StcStatus s = STC_OK;
+  Sending box = *x;
+  for (int64_t i = 0; i < x->count[2] && !s; i++) {
+    box.from = (const char *)x->from + i * x->from_stride[2];
+    box.to = (char *)x->to + i * x->to_stride[2];
+    s = send_box(d, lane, to, &box);
+  }
+  return s;
 }
 
 /* Bytes to or from this computer's memory. */

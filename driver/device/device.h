@@ -58,12 +58,12 @@ typedef struct KernelInfo {
   int64_t shared;
 } KernelInfo;
 
-/* Runs of bytes from one memory to another: `n` bytes each, count[0] x count[1] of them, which are from_stride[i] and
- * to_stride[i] bytes apart; of two counts the second's strides are multiples of the first's. */
+/* Runs of bytes from one memory to another: `n` bytes each, count[0] x count[1] x count[2] of them, which are
+ * from_stride[i] and to_stride[i] bytes apart; the second's strides are multiples of the first's. */
 typedef struct Sending {
   const void *from;
   void *to;
-  int64_t n, count[2], from_stride[2], to_stride[2];
+  int64_t n, count[3], from_stride[3], to_stride[3];
 } Sending;
 
 /* A piece of a device's memory that is copied within it. */

@@ -165,7 +165,7 @@ static StcStatus put_frame(StcPlan *p, int field, const char *frame) {
                         &(Sending){.from = frame,
                                    .to = slot->memory,
                                    .n = (int64_t)slot->row,
-                                   .count = {(int64_t)(slot->size / slot->pitch), 1},
+                                   .count = {(int64_t)(slot->size / slot->pitch), 1, 1},
                                    .from_stride = {(int64_t)slot->row, (int64_t)slot->size},
                                    .to_stride = {(int64_t)slot->pitch, (int64_t)slot->size}});
     frame += bytes;

@@ -31,7 +31,7 @@ Runs runs_of(int rank, const int64_t *lo, const int64_t *hi, const CellArray *fr
   int64_t step[2] = {1, 1};
   int level = 0;
   bool whole = true;
-  Runs r = {.n = 1, .count = {1, 1}};
+  Runs r = {.n = 1, .count = {1, 1, 1}};
   for (int d = rank - 1; d >= 0; d--) {
     int64_t n = hi[d] - lo[d] + 1, x = from->hi[d] - from->lo[d] + 1, y = to->hi[d] - to->lo[d] + 1;
     r.from += (lo[d] - from->shift[d] - from->lo[d]) * step[0];
@@ -52,10 +52,11 @@ Runs runs_of(int rank, const int64_t *lo, const int64_t *hi, const CellArray *fr
 
 StcStatus runs_each(const Runs *r, StcStatus (*fn)(void *user, int64_t from, int64_t to, int64_t n), void *user) {
   StcStatus s = STC_OK;
-  for (int64_t i = 0; i < r->count[1] && !s; i++)
-    for (int64_t j = 0; j < r->count[0] && !s; j++)
-      s = fn(user, r->from + i * r->from_stride[1] + j * r->from_stride[0],
-             r->to + i * r->to_stride[1] + j * r->to_stride[0], r->n);
+  for (int64_t h = 0; h < r->count[2] && !s; h++)
+    for (int64_t i = 0; i < r->count[1] && !s; i++)
+      for (int64_t j = 0; j < r->count[0] && !s; j++)
+        s = fn(user, r->from + h * r->from_stride[2] + i * r->from_stride[1] + j * r->from_stride[0],
+               r->to + h * r->to_stride[2] + i * r->to_stride[1] + j * r->to_stride[0], r->n);
   return s;
 }
 
@@ -68,23 +69,35 @@ StcStatus cells_copy(void *user, int64_t from, int64_t to, int64_t n) {
 /* The field's present memory in the part. */
 static char *field_memory(const PartPlan *part, int field) { return field_slot(part->plan, field)->memory; }
 
-/* Runs between two pieces of memory. */
-static Sending sending_of(const Runs *r, const char *from, char *to) {
-  Sending s = {.from = from + r->from, .to = to + r->to, .n = r->n};
-  memcpy(s.count, r->count, sizeof s.count);
-  memcpy(s.from_stride, r->from_stride, sizeof s.from_stride);
-  memcpy(s.to_stride, r->to_stride, sizeof s.to_stride);
+Sending sending_of(const Runs *r, int64_t size, const char *from, char *to) {
+  Sending s = {.from = from + r->from * size, .to = to + r->to * size, .n = r->n * size};
+  for (int i = 0; i < MAX_RANK - 1; i++) {
+    s.count[i] = r->count[i];
+    s.from_stride[i] = r->from_stride[i] * size;
+    s.to_stride[i] = r->to_stride[i] * size;
+  }
   return s;
+}
+
+bool next_turns(int rank, const int *most, int *turns) {
+  int d = rank - 1;
+  while (d >= 0 && turns[d] == most[d]) {
+    turns[d] = -most[d];
+    d--;
+  }
+  if (d >= 0)
+    turns[d]++;
+  return d >= 0;
 }
 
 Sending split_sending(const StcPlan *p, const Transfer *t) {
   const PartPlan *x = &p->split->part[t->from], *y = &p->split->part[t->to];
-  return sending_of(&t->whole, field_memory(x, t->field), field_memory(y, t->field));
+  return sending_of(&t->whole, 1, field_memory(x, t->field), field_memory(y, t->field));
 }
 
 Sending side_sending(const StcPlan *p, const Transfer *t, bool sends, char *side) {
   char *memory = field_memory(&p->split->part[sends ? t->from : t->to], t->field);
-  return sends ? sending_of(&t->out, memory, side) : sending_of(&t->in, side, memory);
+  return sends ? sending_of(&t->out, 1, memory, side) : sending_of(&t->in, 1, side, memory);
 }
 
 char *transfer_cells(const StcPlan *p, const Transfer *t, bool sends) {
@@ -96,7 +109,7 @@ static Runs runs_in_bytes(Runs r, int64_t size) {
   r.n *= size;
   r.from *= size;
   r.to *= size;
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < MAX_RANK - 1; i++) {
     r.from_stride[i] *= size;
     r.to_stride[i] *= size;
   }
@@ -184,13 +197,17 @@ static void add_transfers(StcPlan *p, int from, int to, int field, bool steps) {
   bool ring = s->part[to].module->fields[field].ring;
   int most[MAX_RANK] = {0}, turns[MAX_RANK] = {0};
   Transfer t;
-  for (int d = 0; d < s->rank; d++)
+  for (int d = 0; d < s->rank; d++) {
     most[d] = ring ? 1 : 0;
-  for (turns[0] = -most[0]; turns[0] <= most[0]; turns[0]++)
-    for (turns[1] = -most[1]; turns[1] <= most[1]; turns[1]++)
-      for (turns[2] = -most[2]; turns[2] <= most[2]; turns[2]++)
-        if ((from != to || turns[0] || turns[1] || turns[2]) && find_transfer(p, from, to, field, steps, turns, &t))
-          ARENA_PUSH(p->w.arena, s->transfers, s->ntransfers, t);
+    turns[d] = -most[d];
+  }
+  do {
+    bool around = false;
+    for (int d = 0; d < s->rank; d++)
+      around |= turns[d] != 0;
+    if ((from != to || around) && find_transfer(p, from, to, field, steps, turns, &t))
+      ARENA_PUSH(p->w.arena, s->transfers, s->ntransfers, t);
+  } while (next_turns(s->rank, most, turns));
 }
 
 const FieldTransfers *field_transfers(StcPlan *p, int field) {

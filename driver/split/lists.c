@@ -20,20 +20,22 @@ typedef struct Filling {
  * ring beyond the edges of the grid, too. */
 static void put_point(const Filling *x, bool ring, const CellArray *a, int64_t n, const int64_t *at, int32_t *index) {
   const Split *s = x->p->split;
-  int most = ring ? 1 : 0, turns[MAX_RANK] = {0};
-  for (turns[0] = -most; turns[0] <= most; turns[0]++)
-    for (turns[1] = -most; turns[1] <= most; turns[1]++)
-      for (turns[2] = -most; turns[2] <= most; turns[2]++) {
-        int64_t cell = 0;
-        bool inside = true;
-        for (int d = 0; d < s->rank; d++) {
-          int64_t place = at[d] + turns[d] * (s->hi[d] - s->lo[d] + 1);
-          inside &= place >= a->lo[d] && place <= a->hi[d];
-          cell = cell * (a->hi[d] - a->lo[d] + 1) + place - a->lo[d];
-        }
-        if (inside)
-          index[cell] = (int32_t)(n + 1);
-      }
+  int most[MAX_RANK] = {0}, turns[MAX_RANK] = {0};
+  for (int d = 0; d < s->rank; d++) {
+    most[d] = ring ? 1 : 0;
+    turns[d] = -most[d];
+  }
+  do {
+    int64_t cell = 0;
+    bool inside = true;
+    for (int d = 0; d < s->rank; d++) {
+      int64_t place = at[d] + turns[d] * (s->hi[d] - s->lo[d] + 1);
+      inside &= place >= a->lo[d] && place <= a->hi[d];
+      cell = cell * (a->hi[d] - a->lo[d] + 1) + place - a->lo[d];
+    }
+    if (inside)
+      index[cell] = (int32_t)(n + 1);
+  } while (next_turns(s->rank, most, turns));
 }
 
 /* Gives part `part` its cells of the list's field, if it has that, and the array. */

@@ -26,7 +26,7 @@ static StcStatus choose_parts(StcPlan *p, int n) {
   for (int d = 0; d < s->rank; d++) {
     extents[d] = s->hi[d] - s->lo[d] + 1;
     can[d] = s->rank == 1 || n == 1;
-    if (d > 0 && s->rank > GRID_RANK)
+    if (d > 0 && s->rank > GRID_RANK && extents[0] >= n) /* by members, who exchange nothing */
       continue;
     StcStatus st = can[d] ? STC_OK : program_can_cut(p->program, arena_printf(p->w.arena, "%d", d), false, &can[d]);
     if (st)
@@ -90,12 +90,11 @@ StcStatus split_check_shape(StcPlan *p) {
   Split *s = p->split;
   s->nparts = 1;
   for (int d = 1; d < s->rank; d++)
-    if (s->parts[d] > 1 && (s->rank > GRID_RANK || (p->module->members && module_scaled(p->program->module))))
+    if (s->parts[d] > 1 && p->module->members && module_scaled(p->program->module))
       return diag_error(p->w.diags, no_loc(),
-                        "a grid %s with members is cut by members alone, and these are %lld parts along dimension %d: "
-                        "write --split=%lld, or as many as there are members",
-                        s->rank > GRID_RANK ? "of three dimensions" : "that has levels", (long long)s->parts[d], d,
-                        (long long)s->parts[d]),
+                        "a grid that has levels with members is cut by members alone, and these are %lld parts along "
+                        "dimension %d: write --split=%lld, or as many as there are members",
+                        (long long)s->parts[d], d, (long long)s->parts[d]),
              STC_USAGE;
   for (int d = 0; d < s->rank; d++) {
     int64_t extent = s->hi[d] - s->lo[d] + 1;

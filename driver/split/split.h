@@ -74,10 +74,10 @@ typedef struct PartPlan {
 } PartPlan;
 
 /* Runs of memory of one box in two arrays: `n` bytes each, the first at bytes from and to of the arrays, and so for
- * each of count[0] x count[1] runs, which are from_stride[i] and to_stride[i] bytes apart. In cells where nothing else
- * is said. */
+ * each of count[0] x count[1] x count[2] runs, which are from_stride[i] and to_stride[i] bytes apart. In cells where
+ * nothing else is said. */
 typedef struct Runs {
-  int64_t n, from, to, count[2], from_stride[2], to_stride[2];
+  int64_t n, from, to, count[MAX_RANK - 1], from_stride[MAX_RANK - 1], to_stride[MAX_RANK - 1];
 } Runs;
 /* An array over the points [lo .. hi], and where they begin in those of the box. */
 typedef struct CellArray {
@@ -85,6 +85,11 @@ typedef struct CellArray {
 } CellArray;
 /* The points [lo .. hi] of the box, which lie `shift` lower in an array, as runs. */
 Runs runs_of(int rank, const int64_t *lo, const int64_t *hi, const CellArray *from, const CellArray *to);
+/* Runs of cells of `size` bytes between two pieces of memory. */
+Sending sending_of(const Runs *r, int64_t size, const char *from, char *to);
+/* The next of the ways `turns` to go around a ring: as often as most[d] along dimension d, in either direction; the
+ * first is -most. False: there is no more. */
+bool next_turns(int rank, const int *most, int *turns);
 /* Calls fn with the places, in cells, of each run, until one fails. */
 StcStatus runs_each(const Runs *r, StcStatus (*fn)(void *user, int64_t from, int64_t to, int64_t n), void *user);
 /* Two arrays of cells of `size` bytes, and the `fn` of runs_each that copies each run from the one to the other. */

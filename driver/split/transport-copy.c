@@ -22,10 +22,11 @@ static StcStatus copy_cells(StcPlan *p, const Transfer *t) {
   if (!room)
     return diag_error(p->w.diags, no_loc(), "no memory on this computer for %lld bytes of ghost cells", (long long)s.n),
            STC_MEMORY;
-  for (int64_t i = 0; i < s.count[1] && !st; i++)
-    for (int64_t j = 0; j < s.count[0] && !st; j++)
-      st = copy_run(x, y, &s, i * s.from_stride[1] + j * s.from_stride[0], i * s.to_stride[1] + j * s.to_stride[0],
-                    room);
+  for (int64_t h = 0; h < s.count[2] && !st; h++)
+    for (int64_t i = 0; i < s.count[1] && !st; i++)
+      for (int64_t j = 0; j < s.count[0] && !st; j++)
+        st = copy_run(x, y, &s, h * s.from_stride[2] + i * s.from_stride[1] + j * s.from_stride[0],
+                      h * s.to_stride[2] + i * s.to_stride[1] + j * s.to_stride[0], room);
   free(room);
   return st;
 }

@@ -25,12 +25,12 @@ static char *link_memory(const Split *s, const Link *l) {
 /* One transfer between a part on `d` and memory here, run by run. */
 static StcStatus copy_here(Device *d, const Sending *x, bool sends) {
   StcStatus st = STC_OK;
-  for (int64_t i = 0; i < x->count[1] && !st; i++)
-    for (int64_t j = 0; j < x->count[0] && !st; j++) {
-      const char *from = (const char *)x->from + i * x->from_stride[1] + j * x->from_stride[0];
-      char *to = (char *)x->to + i * x->to_stride[1] + j * x->to_stride[0];
-      st = sends ? d->kind->fetch(d, to, from, (size_t)x->n) : d->kind->put(d, to, from, (size_t)x->n);
-    }
+  for (int64_t k = 0; k < x->count[0] * x->count[1] * x->count[2] && !st; k++) {
+    int64_t j = k % x->count[0], i = k / x->count[0] % x->count[1], h = k / x->count[0] / x->count[1];
+    const char *from = (const char *)x->from + h * x->from_stride[2] + i * x->from_stride[1] + j * x->from_stride[0];
+    char *to = (char *)x->to + h * x->to_stride[2] + i * x->to_stride[1] + j * x->to_stride[0];
+    st = sends ? d->kind->fetch(d, to, from, (size_t)x->n) : d->kind->put(d, to, from, (size_t)x->n);
+  }
   return st;
 }
 

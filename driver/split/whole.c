@@ -69,12 +69,13 @@ static StcStatus all_each(const StcPlan *p, const PartPlan *part, int field, int
   const Field *f = &part->module->fields[field];
   StcStatus s = STC_OK;
   int turns[MAX_RANK] = {0}, most[MAX_RANK] = {0};
-  for (int d = 0; d < p->split->rank; d++)
+  for (int d = 0; d < p->split->rank; d++) {
     most[d] = f->ring && in ? 1 : 0;
-  for (turns[0] = -most[0]; turns[0] <= most[0]; turns[0]++)
-    for (turns[1] = -most[1]; turns[1] <= most[1]; turns[1]++)
-      for (turns[2] = -most[2]; turns[2] <= most[2] && !s; turns[2]++)
-        s = box_each(p, part, field, whole, turns, in, do_it);
+    turns[d] = -most[d];
+  }
+  do
+    s = box_each(p, part, field, whole, turns, in, do_it);
+  while (!s && next_turns(p->split->rank, most, turns));
   return s;
 }
 
@@ -277,12 +278,7 @@ static StcStatus send_home(const StcPlan *p, const PartPlan *part, int field, in
       return STC_OK;
   }
   Runs r = runs_of(s->rank, lo, hi, &mine, &all);
-  Sending cells = {(const char *)x->from->memory + r.from * size,
-                   (char *)x->to->memory + r.to * size,
-                   r.n * size,
-                   {r.count[0], r.count[1]},
-                   {r.from_stride[0] * size, r.from_stride[1] * size},
-                   {r.to_stride[0] * size, r.to_stride[1] * size}};
+  Sending cells = sending_of(&r, size, x->from->memory, x->to->memory);
   return x->device->kind->send(x->device, LANE_MAIN, x->home, &cells);
 }
 

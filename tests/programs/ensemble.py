@@ -12,11 +12,13 @@ OTHERS = ("-schedule=stream", "-schedule=warps", "-tiles=lanes")
 
 
 def in_members(run, own, rank, whole):
-    """The options of a run: where there may be tiles of one member, those that a run without members has, or else for a grid of one dimension more. Of three dimensions there are no others, and parts are cut by members, as they are where the rest is to be `whole`."""
+    """The options of a run: where there may be tiles of one member, those that a run without members has, or else for a grid of one dimension more. Of three dimensions there are no others. Parts are cut by members alone where the rest is to be `whole`, or parts of three dimensions take turns."""
     members_alone = lambda options: [re.sub(r"=[\dx]*", f"={own.choice([1, 2, 3])}", o, count=1) if o.startswith("--split=") else o for o in options]
     if rank == 3:
         left = [o for o in run if not re.match(r"-fuse=.*[+,]|-edges=steps|-tiles=fitted", o)]
-        return members_alone(left)
+        if whole or any(o.startswith("--memory=") for o in run):
+            return members_alone(left)
+        return [re.sub("=", f"={own.choice([1, 1, 2])}x", o, count=1) if o.startswith("--split=") else o for o in left]
     if whole:
         return in_members([o for o in run if not o.startswith("--split=")], own, rank, False) + members_alone([o for o in run if o.startswith("--split=")])
     sliced = rank == 2

@@ -202,12 +202,7 @@ StcStatus turns_move(const StcPlan *p, int i, const Runs *r, int64_t size, const
     CellCopy c = {to, from, size};
     return runs_each(r, cells_copy, &c);
   }
-  Sending x = {from + r->from * size,
-               to + r->to * size,
-               r->n * size,
-               {r->count[0], r->count[1]},
-               {r->from_stride[0] * size, r->from_stride[1] * size},
-               {r->to_stride[0] * size, r->to_stride[1] * size}};
+  Sending x = sending_of(r, size, from, to);
   return q->device.kind->send(&q->device, LANE_MAIN, &q->device, &x);
 }
 
