@@ -127,6 +127,10 @@ static Uploads *make_uploads(StcPlan *p, int field, int64_t keep) {
   u->kept = calloc((size_t)u->nkept + 1, sizeof *u->kept);
   u->has = calloc((size_t)u->nkept + 1, sizeof *u->has);
   u->nkept = u->kept && u->has ? u->nkept : 0;
+  if (keep)
+    context_remark(p->w.context, "field %s: %lld of its %lld frames stay on the device, %.3g GB",
+                   p->program->declared[field].name, (long long)u->nkept, (long long)keep,
+                   (double)u->nkept * (double)u->bytes * 1e-9);
   return u;
 }
 

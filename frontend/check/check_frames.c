@@ -2,6 +2,7 @@
  * whose number is a multiple of so many (Field.frames). Where reads lie between two frames there is a hidden field that
  * has the one behind it, `FIELD.next`, and a read is written out: a + w * (b - a), w made of the step's number. So
  * nothing new reaches stencils. */
+#include "frontend/complex.h"
 #include "frontend/fields.h"
 
 /* ---- declarations */
@@ -16,7 +17,7 @@ static bool is_fit(Checker *c, const Decl *d, const Field *f) {
     check_error(c, NULL, d->frames->loc,
                 "what lies between two frames of '%s' is no %s; leave out 'linear', or make it a field of floats",
                 d->name, type_text(c->m, f->type));
-  else if (d->frames->linear && !type_is_scalar(f->type) && !type_is_vector(c->m, f->type))
+  else if (d->frames->linear && check_base(c, f->type) == TY_NONE && !check_is_complex(c, f->type))
     check_error(c, NULL, d->frames->loc,
                 "there is no arithmetic on structs, so none of '%s' lies between two frames; leave out 'linear', or "
                 "declare a field for each member",
