@@ -4,17 +4,21 @@ from __future__ import annotations
 import ctypes as c
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Tuple
 
+from . import _arrays as arrays
 from ._library import FRAME_FN, CFieldInfo
 
 if TYPE_CHECKING:
     from ._plan import Plan
 
 
-def is_series(info: CFieldInfo, rank: int, value: Any) -> bool:
-    """Is the value for the field, whose arrays have so many axes, a series?"""
-    return bool(info.frames) and (callable(value) or len(getattr(value, "shape", ())) == rank + 1)
+def is_series(info: CFieldInfo, shape: Tuple[int, ...], value: Any) -> bool:
+    """Is the value for the field, whose arrays have such a shape, a series? The frames of one may leave out axes of length 1, as that of members of a
+    shared field is."""
+    have = tuple(getattr(value, "shape", ()))
+    few = len(have) > 1 and not arrays.is_shape(have, shape) and arrays.is_shape(have[1:], shape)
+    return bool(info.frames) and (callable(value) or len(have) == len(shape) + 1 or few)
 
 
 def giver(plan: "Plan", name: str, info: CFieldInfo, value: Any) -> Any:

@@ -657,7 +657,7 @@ class Plan(Owner):
                 and not arrays.is_immutable(value) and not isinstance(value, arrays.DeviceArray)):
             self.bind(name, value)
             return
-        if place.component < 0 and is_series(info, len(self._layout(info)[0]), value):
+        if place.component < 0 and is_series(info, self._layout(info)[0], value):
             self._set_frames(name, place.field, info, value)
             return
         self._frames.pop(name, None)

@@ -138,3 +138,18 @@ def test_artifact(tmp_path):
         artifact.run({**given, "F.1": given["F.0"]}, 1, first_step=12)
     with pytest.raises(stc.InputError, match="has the frames ahead of F.0"):
         artifact.run({**given, "F.next.0": f[..., 0]}, 1)
+
+
+def test_members_share_frames():
+    """Frames that all members share have the axis of members, of length 1, or leave it out, as in files; a value for all steps, too."""
+    text = "grid G = [0 .. 4], 4; members 3; field F : f32 on G shared frames every 1; field A : f32 on G; init a(A)[G] = f32(member); stencil s(A)[G] = A + F;"
+    frames, run = np.random.default_rng(3).random((4, 5)).astype("f4"), stc.compile(text).plan("ref")
+    for series in frames, frames[:, None], lambda j: frames[j]:
+        run.restart()
+        run["F"] = series
+        run(4)
+        np.testing.assert_array_equal(run["A"], (((np.arange(3, dtype="f4")[:, None] + frames[0]) + frames[1]) + frames[2]) + frames[3])
+    run.restart()
+    run["F"] = frames[0]
+    run(1)
+    np.testing.assert_array_equal(run["A"], np.arange(3, dtype="f4")[:, None] + frames[0])
