@@ -3,6 +3,8 @@
  * out, its place in the file noted. The library believes that it has written, and finds the chunk there later. */
 #include "driver/data/hdf5-io.h"
 
+#include <stdlib.h>
+
 #if H5_VERSION_GE(1, 13, 0)
 #include <H5FDdevelop.h>
 #endif
@@ -89,11 +91,25 @@ bool hdf5_find_chunk(hid_t set, const hsize_t *offset, int64_t *at, size_t *size
   return ok;
 }
 #else
+/* Memory of `n` bytes, for as long as the library is taken: nothing is read to it unless the library has another way
+ * than its driver. NULL: there is none. */
+static void *room_for(hsize_t n) {
+  static void *room;
+  static size_t bytes;
+  if (n > bytes) {
+    void *more = realloc(room, (size_t)n);
+    room = more ? more : room;
+    bytes = more ? (size_t)n : bytes;
+  }
+  return n <= bytes ? room : NULL;
+}
+
 bool hdf5_find_chunk(hid_t set, const hsize_t *offset, int64_t *at, size_t *size, unsigned *mask) {
-  char none;
+  hsize_t n = 0;
+  void *room = H5Dget_chunk_storage_size(set, offset, &n) >= 0 && n ? room_for(n) : NULL;
   leaves_out = true;
   left_out = 0;
-  bool ok = H5Dread_chunk(set, H5P_DEFAULT, offset, mask, &none) >= 0 && left_out == 1;
+  bool ok = room && H5Dread_chunk(set, H5P_DEFAULT, offset, mask, room) >= 0 && left_out == 1 && extent == n;
   leaves_out = false;
   *at = ok ? (int64_t)place : -1;
   *size = ok ? extent : 0;

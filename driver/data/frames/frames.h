@@ -1,6 +1,6 @@
-/* driver/data/frames/frames.h: series of frames (data.h). frames.c asks frames-hdf5.c for those in HDF5 and netCDF
- * files, which are read here where it is known how their bytes lie there: in one piece (frames-read.c), in chunks
- * (frames-chunks.c), or in netCDF files of the formats before netCDF-4 (frames-classic.c). */
+/* driver/data/frames/frames.h: series of frames (driver/data/data.h). frames.c asks frames-hdf5.c for those in HDF5 and
+ * netCDF files, which are read here where it is known how their bytes lie there: in one piece (frames-read.c), in
+ * chunks (frames-chunks.c), or in netCDF files of the formats before netCDF-4 (frames-classic.c). */
 #ifndef STC_DRIVER_DATA_FRAMES_FRAMES_H
 #define STC_DRIVER_DATA_FRAMES_FRAMES_H
 
