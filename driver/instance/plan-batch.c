@@ -36,9 +36,10 @@ static const HostSeq *batch_sequence(StcPlan *p) {
   return quiet && !told && p->run.inits_done && seq && seq->steps == 1 && !host_has_loops(seq) ? seq : NULL;
 }
 
-int64_t plan_batch_steps(StcPlan *p) {
+int64_t plan_batch_steps(StcPlan *p, int64_t most) {
   const HostSeq *seq = batch_sequence(p);
   int64_t launches = seq ? step_launches(p, seq) : 0, steps = launches ? BATCH_LAUNCHES / launches : 0;
+  steps = steps > most ? most : steps;
   return steps < 2 ? 0 : steps;
 }
 
@@ -162,10 +163,10 @@ typedef struct BatchArgs {
 static StcStatus batch_guarded(void *arg) {
   const BatchArgs *a = arg;
   StcPlan *p = a->p;
-  Steps steps = {batch_sequence(p), plan_batch_steps(p), a->batch};
+  Steps steps = {batch_sequence(p), plan_batch_steps(p, a->batch->most), a->batch};
   void **in;
   bool kept;
-  if (!steps.n || steps.n > a->batch->most)
+  if (!steps.n)
     return STC_OK;
   if (p->run.stop && stop_asked(p->run.stop))
     return STC_INTERRUPTED;

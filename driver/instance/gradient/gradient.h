@@ -112,14 +112,18 @@ typedef struct LentSlot {
   Slot *slot;
   void *own;
 } LentSlot;
+typedef struct LentSlots {
+  int n;
+  LentSlot *of;
+} LentSlots;
 
 /* plan-keep.c: who makes copies of `n` parts of a plan. On the device a copy has `image` bytes, of the slots as they
  * lie, and `apart` here of parts that are no slots; else `dense` here. bytes: the most that one takes. left: what may
  * be taken of the device's memory still, and of this computer's. Memory of the device is asked for in blocks for
  * several copies, since asking takes long; block i has sizes[i] bytes, and from `next` on the last has room for `more`
  * copies. folder: NULL, or where a file has those copies that are made when `in_memory` others have been; there are
- * `made` of all, `filed` in `file`, which is open if that is not 0. lent: the slots that are in copies' memory. spare:
- * where blocks come from, and go to; NULL: the device. */
+ * `made` of all, `filed` in `file`, which is open if that is not 0. lent: the slots that are in copies' memory; writing: those
+ * of its own plan that steps write there. spare: where blocks come from, and go to; NULL: the device. */
 typedef struct Keeper {
   StcPlan *p;
   int n;
@@ -133,8 +137,7 @@ typedef struct Keeper {
   void *blocks[KEEPER_BLOCKS];
   size_t sizes[KEEPER_BLOCKS];
   char *next;
-  int nlent;
-  LentSlot *lent;
+  LentSlots lent, writing;
   SpareBlocks *spare;
 } Keeper;
 /* A copy. Zeros: none yet. pinned: the device copies to and from `here` at full speed. place: its number in the file,
@@ -154,6 +157,12 @@ void keeper_free(Keeper *k);
  * copies are made. Gives it to parts of the same or another plan on the same device, but where parts[i].field is -1.
  * Frees what it has here. */
 StcStatus kept_take(Keeper *k, KeptCopy *x, int64_t of);
+/* Has the slots that hold parts of the keeper's plan behind its next step, which `seq` makes, be in the memory of *x
+ * from now on, where that step sets all of them and nothing else is there: then kept_take need not copy these. Until
+ * kept_lend_end, which has them in their own memory again; `copy`: with the values that fields have, in order with
+ * launches. */
+StcStatus kept_lend_next(Keeper *k, const HostSeq *seq, const KeptCopy *x);
+StcStatus kept_lend_end(Keeper *k, bool copy);
 /* Room for *x, which kept_take makes else. Is it all on the device, so that it is taken, or (`to` NULL: not asked)
  * given to `parts` of `to`, in order with launches and without a wait? */
 StcStatus kept_make_room(Keeper *k, KeptCopy *x, int64_t of);
@@ -197,6 +206,8 @@ StcStatus saved_make(StcPlan *p, int n, const SavedPart *parts, bool ahead, int6
  * step of it writes. To be asked for falling steps; and, if so said to saved_make, behind each of them for the one
  * behind that. */
 StcStatus saved_give(Saved *s, int64_t step, StcPlan *to, const SavedPart *parts);
+/* How many falling steps from `step` on can be given without any being made again? */
+int64_t saved_there(const Saved *s, int64_t step);
 /* Are `n` falling steps from `step` on given so, and where `later` is not NULL those one later, in order with launches
  * and without a wait? */
 bool saved_are_queued(const Saved *s, int64_t step, int64_t n, const StcPlan *to, const SavedPart *now,

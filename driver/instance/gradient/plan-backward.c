@@ -280,12 +280,13 @@ static StcStatus give_step(void *user, int64_t k) {
 static StcStatus reverse_batch(Reverse *w, int64_t *made) {
   Back *b = w->b;
   const Row *row = w->row;
-  int64_t done = b->steps - w->first, n = w->first && !b->facts.nelements ? plan_batch_steps(b->back) : 0;
-  StepBatch batch = {.most = done + 1, .before = give_step, .user = w};
+  int64_t done = b->steps - w->first, most = row->n ? saved_there(w->saved, done) : done + 1;
+  int64_t n = w->first && !b->facts.nelements ? plan_batch_steps(b->back, most) : 0;
+  StepBatch batch = {.most = n, .before = give_step, .user = w};
   batch.lends = !row->n || (saved_are_lent(w->saved, b->back, row->now) &&
                             (!row->ahead || saved_are_lent(w->saved, b->back, row->later)));
   *made = 0;
-  bool can = n && n <= batch.most;
+  bool can = n > 0;
   can = can && (!row->n || saved_are_queued(w->saved, done, n, b->back, row->now, row->ahead ? row->later : NULL));
   return can ? plan_batch(b->back, &batch, made) : STC_OK;
 }

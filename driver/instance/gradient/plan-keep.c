@@ -168,14 +168,14 @@ static StcStatus give_image(const Keeper *k, const Slot *from, void *image, StcP
   return part_convert(k, from, image, p, part);
 }
 
-/* Copies those parts of the keeper's plan that have an image, all in one go. */
+/* Copies those parts of the keeper's plan that have an image, and are not there already, all in one go. */
 static StcStatus take_images(const Keeper *k, char *image) {
   Device *d = &k->p->device;
   Copying *list = calloc((size_t)k->n + 1, sizeof *list);
   int n = 0;
   for (int i = 0; list && i < k->n; i++) {
     const Slot *slot = part_slot(k->p, &k->parts[i]);
-    if (slot && slot->size)
+    if (slot && slot->size && slot->memory != image)
       list[n++] = (Copying){image, slot->memory, slot->size};
     image += slot ? image_bytes(k, slot) : 0;
   }
@@ -252,37 +252,108 @@ bool kept_are_lent(const Keeper *k, const StcPlan *to, const SavedPart *parts) {
   for (int i = 0; i < k->n && lent; i++) {
     const Slot *slot = parts[i].field >= 0 ? part_slot(to, &parts[i]) : NULL;
     bool already = false;
-    for (int j = 0; j < k->nlent && slot; j++)
-      already = already || k->lent[j].slot == slot;
+    for (int j = 0; j < k->lent.n && slot; j++)
+      already = already || k->lent.of[j].slot == slot;
     lent = parts[i].field < 0 || already;
   }
   return lent;
 }
 
-/* Has `slot` be in memory `image`, its own being kept. False: it may not. */
-static bool lend(Keeper *k, Slot *slot, void *image) {
+/* Has `slot` be in memory `image`, its own being kept in `l`. False: it may not. */
+static bool lend(LentSlots *l, Slot *slot, void *image) {
   int i = 0;
-  while (i < k->nlent && k->lent[i].slot != slot)
+  while (i < l->n && l->of[i].slot != slot)
     i++;
-  if (i == k->nlent) {
-    LentSlot *more = is_lendable(slot) ? realloc(k->lent, (size_t)(i + 1) * sizeof *more) : NULL;
+  if (i == l->n) {
+    LentSlot *more = is_lendable(slot) ? realloc(l->of, (size_t)(i + 1) * sizeof *more) : NULL;
     if (!more)
       return false;
-    k->lent = more;
-    k->lent[k->nlent++] = (LentSlot){slot, slot->memory};
+    l->of = more;
+    l->of[l->n++] = (LentSlot){slot, slot->memory};
   }
   slot->memory = image;
   return true;
+}
+
+/* Has all of them be in their own memory again. */
+static void return_lent(LentSlots *l) {
+  for (int i = 0; i < l->n; i++)
+    l->of[i].slot->memory = l->of[i].own;
+  free(l->of);
+  *l = (LentSlots){0};
+}
+
+/* Do all blocks of the plan's kernels set what they are for in every step? Those of tiles that are left out, as masks
+ * say, leave it as it is in both of a field's buffers. */
+static bool sets_all(const Module *m) {
+  bool all = true;
+  for (int i = 0; i < m->nkernels; i++)
+    all = all && !m->kernels[i].tests && !m->kernels[i].list && !m->kernels[i].idles;
+  return all;
+}
+
+/* The buffer of the plan's kernels that is what field `field` is now, -1: none. */
+static int field_buffer(const Module *m, int field) {
+  for (int b = 0; b < m->nbuffers; b++)
+    if (m->buffers[b].kind == BUFFER_FIELD && m->buffers[b].copy == 0 && m->buffers[b].field == field)
+      return b;
+  return -1;
+}
+
+/* Does the slot hold a field now? */
+static bool holds_field(const StcPlan *p, const Slot *slot) {
+  bool holds = false;
+  for (int f = 0; f < p->module->nfields; f++)
+    holds = holds || field_slot(p, f) == slot;
+  return holds;
+}
+
+StcStatus kept_lend_next(Keeper *k, const HostSeq *seq, const KeptCopy *x) {
+  StcPlan *p = k->p;
+  const Module *m = p->build->code.module;
+  char *image = x->image;
+  int32_t at[m->nbuffers + 1];
+  if (!image || !sets_all(m))
+    return STC_OK;
+  memcpy(at, p->memory.of_buffer, sizeof *at * (size_t)m->nbuffers);
+  host_swap(seq, 0, at);
+  for (int i = 0; i < k->n; i++) {
+    Slot *now = part_slot(p, &k->parts[i]);
+    Home h = p->bound.homes[k->parts[i].field];
+    int b = now ? field_buffer(m, h.field + (k->parts[i].component < 0 ? 0 : k->parts[i].component)) : -1;
+    Slot *next = b < 0 ? NULL : &p->memory.slots[at[b]];
+    if (next && !holds_field(p, next) && next->size == now->size && !lend(&k->writing, next, image))
+      return STC_OK;
+    image += now ? image_bytes(k, now) : 0;
+  }
+  return STC_OK;
+}
+
+StcStatus kept_lend_end(Keeper *k, bool copy) {
+  StcPlan *p = k->p;
+  LentSlots *l = &k->writing;
+  Copying *list = calloc((size_t)l->n + 1, sizeof *list);
+  int n = 0;
+  for (int f = 0; list && f < p->module->nfields && copy; f++)
+    for (int i = 0; i < l->n; i++) {
+      const Slot *slot = l->of[i].slot;
+      if (field_slot(p, f) == slot && slot->memory != l->of[i].own)
+        list[n++] = (Copying){l->of[i].own, slot->memory, slot->size};
+    }
+  StcStatus s = list ? device_copies(&p->device, n, list) : STC_MEMORY;
+  free(list);
+  return_lent(l);
+  return s;
 }
 
 /* Has the slots of those parts of `to` that are asked for be in their own memory; others may be lent still, one step's
  * and the next one's copies being given in turn. */
 static void take_back(Keeper *k, StcPlan *to, const SavedPart *parts) {
   for (int i = 0; i < k->n; i++) {
-    const Slot *slot = parts[i].field >= 0 ? part_slot(to, &parts[i]) : NULL;
-    for (int j = 0; j < k->nlent && slot; j++)
-      if (k->lent[j].slot == slot)
-        k->lent[j].slot->memory = k->lent[j].own;
+    Slot *slot = parts[i].field >= 0 ? part_slot(to, &parts[i]) : NULL;
+    for (int j = 0; j < k->lent.n && slot; j++)
+      if (k->lent.of[j].slot == slot)
+        slot->memory = k->lent.of[j].own;
   }
 }
 
@@ -297,7 +368,7 @@ StcStatus kept_lend(Keeper *k, const KeptCopy *x, StcPlan *to, const SavedPart *
     const Slot *from = part_slot(k->p, &k->parts[i]);
     Slot *slot = parts[i].field >= 0 ? part_slot(to, &parts[i]) : NULL;
     bool like = from && slot && slot->size == from->size && slot->row == from->row && slot->pitch == from->pitch;
-    if (like && lend(k, slot, image))
+    if (like && lend(&k->lent, slot, image))
       plan_mark_given(to, parts[i].field, parts[i].component);
     else if (from && parts[i].field >= 0)
       s = give_image(k, from, image, to, &parts[i]);
@@ -309,13 +380,7 @@ StcStatus kept_lend(Keeper *k, const KeptCopy *x, StcPlan *to, const SavedPart *
   return s;
 }
 
-void kept_return(Keeper *k) {
-  for (int i = 0; i < k->nlent; i++)
-    k->lent[i].slot->memory = k->lent[i].own;
-  free(k->lent);
-  k->lent = NULL;
-  k->nlent = 0;
-}
+void kept_return(Keeper *k) { return_lent(&k->lent); }
 
 void kept_free(const Keeper *k, KeptCopy *x) {
   Device *d = &k->p->device;

@@ -247,33 +247,41 @@ static StcStatus make_steps(Saved *s, int64_t n) {
   return status;
 }
 
-/* Steps of a batch (plan-batch.c), whose first one's copy is number `from` of the segment's. */
+/* The `n` steps of a batch (plan-batch.c), whose first one's copy is number `from` of the segment's. */
 typedef struct Filling {
   Saved *s;
-  int64_t from;
+  int64_t from, n;
 } Filling;
+
+/* Has step number `k` of the batch write what it can to where it is to be kept. */
+static StcStatus lend_before(void *user, int64_t k) {
+  const Filling *x = user;
+  return kept_lend_next(&x->s->rows, plan_next_sequence(x->s->p, 1), &x->s->kept[x->from + k]);
+}
 
 /* Keeps what step number `k` of the batch has left. */
 static StcStatus take_behind(void *user, int64_t k) {
   const Filling *x = user;
-  return kept_take(&x->s->rows, &x->s->kept[x->from + k], x->s->length + x->s->ahead);
+  StcStatus s = kept_take(&x->s->rows, &x->s->kept[x->from + k], x->s->length + x->s->ahead);
+  return s || k < x->n - 1 ? s : kept_lend_end(&x->s->rows, true);
 }
 
 /* Makes some steps in one go, at most `most`, and keeps what they leave, from copy number `from` of the segment on;
  * *made of them, none where copies or scalars make the host wait. */
 static StcStatus fill_batch(Saved *s, int64_t from, int64_t most, int64_t *made) {
-  Filling x = {s, from};
-  StepBatch b = {.most = most, .behind = take_behind, .user = &x};
-  int64_t n = s->nscalars ? 0 : plan_batch_steps(s->p);
+  int64_t n = s->nscalars ? 0 : plan_batch_steps(s->p, most);
+  Filling x = {s, from, n};
+  StepBatch b = {.most = n, .before = lend_before, .behind = take_behind, .user = &x};
   StcStatus status = STC_OK;
   *made = 0;
-  n = n > most ? 0 : n;
   for (int64_t k = 0; k < n && !status; k++) {
     KeptCopy *copy = &s->kept[from + k];
     status = kept_make_room(&s->rows, copy, s->length + s->ahead);
     n = status || kept_is_queued(&s->rows, copy, NULL, NULL) ? n : 0;
   }
-  return status || !n ? status : plan_batch(s->p, &b, made);
+  status = status || !n ? status : plan_batch(s->p, &b, made);
+  StcStatus ended = kept_lend_end(&s->rows, false); /* where the batch ended before its time */
+  return status ? status : ended;
 }
 
 /* Runs the plan from step `first`, where it is, to step `last`, and keeps what it passes by and where it ends. */
@@ -382,6 +390,8 @@ StcStatus saved_give(Saved *s, int64_t step, StcPlan *to, const SavedPart *parts
   s->fresh &= status != STC_OK;
   return status ? status : kept_lend(&s->rows, &s->kept[step - s->first], to, parts);
 }
+
+int64_t saved_there(const Saved *s, int64_t step) { return step < s->first ? 0 : step - s->first + 1; }
 
 bool saved_are_queued(const Saved *s, int64_t step, int64_t n, const StcPlan *to, const SavedPart *now,
                       const SavedPart *later) {
