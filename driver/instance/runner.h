@@ -233,8 +233,8 @@ typedef struct StepBatch {
   StcStatus (*before)(void *user, int64_t k), (*behind)(void *user, int64_t k);
   void *user;
 } StepBatch;
-/* How many steps a batch of the plan's has, at most `most`; 0: the device cannot make several in one go, the steps have to wait for it,
- * or none has been made yet. */
+/* How many steps a batch of the plan's has, at most `most`; 0: the device cannot make several in one go, the steps have
+ * to wait for it, or none has been made yet. */
 int64_t plan_batch_steps(StcPlan *p, int64_t most);
 /* Makes so many steps, b->most being asked for; *made: how many. Nobody waits for them. */
 StcStatus plan_batch(StcPlan *p, const StepBatch *b, int64_t *made);

@@ -122,8 +122,8 @@ typedef struct LentSlots {
  * be taken of the device's memory still, and of this computer's. Memory of the device is asked for in blocks for
  * several copies, since asking takes long; block i has sizes[i] bytes, and from `next` on the last has room for `more`
  * copies. folder: NULL, or where a file has those copies that are made when `in_memory` others have been; there are
- * `made` of all, `filed` in `file`, which is open if that is not 0. lent: the slots that are in copies' memory; writing: those
- * of its own plan that steps write there. spare: where blocks come from, and go to; NULL: the device. */
+ * `made` of all, `filed` in `file`, which is open if that is not 0. lent: the slots that are in copies' memory;
+ * writing: those of its own plan that steps write there. spare: where blocks come from, and go to; NULL: the device. */
 typedef struct Keeper {
   StcPlan *p;
   int n;
