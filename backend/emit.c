@@ -585,7 +585,7 @@ static bool check_ops(Emit *e, const Kernel *k) {
   block_walk(k->body, find_special, &s);
   if (s.shuffle && !t->shuffle)
     diag_error(e->diags, s.shuffle->loc,
-               "kernel '%s' shuffles values between the threads of a warp, and %s code has one thread a block; lower "
+               "kernel '%s' shuffles values between the threads of a warp, for which %s code has no instruction; lower "
                "the program for %s anew",
                k->name, t->arch, t->arch);
   if (s.async && !t->async_copy)

@@ -207,9 +207,10 @@ static bool one_range(Checker *c, const RegionExpr *r, int d, Box *out, bool *la
 
 bool check_region_of(Checker *c, const RegionExpr *r, Box *out, bool *lacks) {
   if (r->where.s && (!c->stencil || c->in_init)) {
-    check_error(
-        c, NULL, r->where.loc,
-        "'where' stands in the region of a stencil: masks are made behind the inits, and only stencils go by them");
+    check_error(c, NULL, r->where.loc,
+                "only regions of stencils have 'where', for masks are made behind the inits; leave it out: reads of a "
+                "dry point "
+                "give what the field's 'dry' says");
     return false;
   }
   const Symbol *s = bare_region(c, r);

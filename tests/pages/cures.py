@@ -91,7 +91,6 @@ CURES = {
     "...(...) has no value: the region here does not have dimension ...": "leave it out, or give the region that dimension",
     "the access ... reads temp field '...' on ..., but the step has written it only on ...":
         "write the temp field on a larger region, or read it on a smaller one",
-    "'where' stands in the region of a stencil: masks are made behind the inits, and only stencils go by them": "write an if in the init",
     "'...' is no rule for what is beyond the edges": "rules are clamp, mirror, mirror half, periodic and a constant",
     "the value outside a field must be a constant": "write a number or the name of a const",
     "the value outside a vector or struct is at most 2^53, so that component '...' can have it exactly": "take a smaller number",
