@@ -4,6 +4,7 @@
  *   cuda-code.c     kernels compiled, by the driver too, kept on disk, and loaded
  *   cuda-circle.c   circular memory
  *   cuda-copies.c   several copies within its memory by one launch
+ *   cuda-loops.c    graphs that decide on the device whether they are made again
  *   cuda-steps.c    graphs whose launches take the step, which is set before each replay
  *
  * No CUDA header is used: the entry points below are part of the driver's stable interface (those with _v2 take 64-bit
@@ -72,8 +73,9 @@ typedef struct CuKey {
 } CuKey;
 
 /* The entry points that HIP has not in the same form. */
-/* The parameters of a launch in a graph (cuda-steps.c). */
+/* The parameters of a launch in a graph (cuda-steps.c), and of a node of any kind (cuda-loops.c). */
 struct CuNode;
+struct CuNodeParams;
 
 typedef struct Cuda {
   CuResult (*init)(unsigned flags);
@@ -101,6 +103,11 @@ typedef struct Cuda {
   CuResult (*node_get)(void *node, struct CuNode *launch);
   CuResult (*node_set)(void *executable, void *node, const struct CuNode *launch);
   CuResult (*executable_destroy)(void *executable);
+  CuResult (*graph_create)(void **graph, unsigned flags);
+  CuResult (*condition_new)(unsigned long long *handle, void *graph, void *context, unsigned value, unsigned flags);
+  CuResult (*node_add)(void **node, void *graph, void *const *behind, const void *edges, size_t n,
+                       struct CuNodeParams *what);
+  CuResult (*capture_into)(void *stream, void *graph, void *const *behind, const void *edges, size_t n, int mode);
   CuResult (*pointer_attribute)(void *value, int attribute, void *p);
   CuResult (*can_access)(int *can, CuDevice d, CuDevice peer);
   CuResult (*enable_access)(void *peer, unsigned flags);
@@ -183,6 +190,11 @@ bool cuda_steps_keep(Device *d, void *executable, void *graph, const Module *m);
 StcStatus cuda_shift(Device *d, void *kept, int64_t by);
 /* Lets go what is kept of an executable graph, if something is. */
 void cuda_steps_drop(Device *d, const void *executable);
+/* cuda-loops.c: DeviceKind.loops. */
+extern const DeviceLoops cuda_loops;
+/* device-cuda.c: is there a stream that keeps launches? What was launched on it becomes a graph (NULL: it does not). */
+bool cuda_has_capture(Device *d);
+void *cuda_captured(Device *d);
 /* The module whose kernels are on the device. */
 const Module *cuda_module(const Device *d);
 

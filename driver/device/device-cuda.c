@@ -94,6 +94,15 @@ static const GpuEntry node_entries[] = {
     {"cuGraphExecKernelNodeSetParams_v2", offsetof(CudaState, cu.node_set)},
 };
 
+/* Those of graphs that repeat launches by themselves: CUDA 12.4. Where one is missing the host decides. */
+static const GpuEntry loop_entries[] = {
+    {"cuGraphCreate", offsetof(CudaState, cu.graph_create)},
+    {"cuGraphConditionalHandleCreate", offsetof(CudaState, cu.condition_new)},
+    {"cuGraphAddNode_v2", offsetof(CudaState, cu.node_add)},
+    {"cuStreamBeginCaptureToGraph", offsetof(CudaState, cu.capture_into)},
+    {"cuDriverGetVersion", offsetof(CudaState, cu.driver_version)},
+};
+
 /* Those of copies between devices. Where one is missing they go by way of the host. */
 static const GpuEntry peer_entries[] = {
     {"cuDeviceCanAccessPeer", offsetof(CudaState, cu.can_access)},
@@ -160,6 +169,8 @@ static const char *load_library(CudaState *s) {
     s->cu.graph_update = NULL;
   if (!gpu_find_entries(library, node_entries, sizeof node_entries / sizeof node_entries[0], s))
     s->cu.node_set = NULL;
+  if (!gpu_find_entries(library, loop_entries, sizeof loop_entries / sizeof loop_entries[0], s))
+    s->cu.capture_into = NULL;
   if (!gpu_find_entries(library, peer_entries, sizeof peer_entries / sizeof peer_entries[0], s))
     s->cu.copy_peer = NULL;
   if (!gpu_find_entries(library, stage_entries, sizeof stage_entries / sizeof stage_entries[0], s))
@@ -376,8 +387,8 @@ static bool cuda_inspect(Device *d, int kernel, KernelInfo *out) {
  */
 enum { CAPTURE_THREAD_LOCAL = 1, CAPTURE_RELAXED = 2 };
 
-/* Is there a stream that keeps launches? Makes it when it is first needed. */
-static bool has_capture(Device *d) {
+/* It is made when it is first needed. */
+bool cuda_has_capture(Device *d) {
   CudaState *s = d->state;
   if (!s->cu.capture_begin || use(d))
     return false;
@@ -390,14 +401,14 @@ static bool has_capture(Device *d) {
 static bool cuda_record(Device *d) {
   CudaState *s = d->state;
   int mode = d->plain ? CAPTURE_RELAXED : CAPTURE_THREAD_LOCAL;
-  if (!has_capture(d) || !went_well(d, s->cu.capture_begin(s->capture, mode), "beginning a graph"))
+  if (!cuda_has_capture(d) || !went_well(d, s->cu.capture_begin(s->capture, mode), "beginning a graph"))
     return false;
   s->gpu.stream = s->capture;
   return true;
 }
 
 /* The graph of what was launched since; NULL: the driver makes none. */
-static void *captured(Device *d) {
+void *cuda_captured(Device *d) {
   CudaState *s = d->state;
   void *graph = NULL;
   const char *before = d->refused;
@@ -412,7 +423,7 @@ static void *captured(Device *d) {
  * graph of the same kernels, else a new one. */
 static bool cuda_renew(Device *d, void **kept) {
   CudaState *s = d->state;
-  void *graph = captured(d);
+  void *graph = cuda_captured(d);
   CuUpdate result;
   if (!graph)
     return false;
@@ -430,7 +441,7 @@ static bool cuda_renew(Device *d, void **kept) {
 
 static bool cuda_end_record(Device *d, void **kept) {
   CudaState *s = d->state;
-  void *graph = captured(d);
+  void *graph = cuda_captured(d);
   *kept = NULL;
   if (!graph)
     return false;
@@ -446,7 +457,7 @@ static bool cuda_renews(Device *d) { return ((CudaState *)d->state)->cu.graph_up
 /* They go to that stream without a graph of its own: it becomes a part of another device's. */
 static StcStatus cuda_divert(Device *d, bool on) {
   CudaState *s = d->state;
-  if (on && !has_capture(d))
+  if (on && !cuda_has_capture(d))
     return STC_DEVICE;
   s->gpu.stream = on ? s->capture : s->gpu.user;
   return STC_OK;
@@ -764,6 +775,7 @@ const DeviceKind device_cuda = {
     .replay = cuda_replay,
     .divert = cuda_divert,
     .forget = cuda_forget,
+    .loops = &cuda_loops,
     .inspect = cuda_inspect,
     .launch = cuda_launch,
     .count = cuda_count,

@@ -76,6 +76,29 @@ typedef struct Copying {
 /* Where values of a device's memory are on their way out. */
 typedef struct Stage Stage;
 
+/* When launches that a device repeats by itself end: the number at `value`, f64 (`real`) or i64, compares with `limit`,
+ * the number of that type with these bits, as `how` says, or is NaN. */
+typedef struct LoopTest {
+  const void *value;
+  bool real;
+  Opcode how; /* OP_LT, OP_LE, OP_GT, OP_GE, OP_EQ, OP_NE */
+  int64_t limit;
+} LoopTest;
+
+/* What repeats launches by itself can do. A loop has one or two parts that are made in turn; behind each the test is
+ * made. All but `run` say by false that the device cannot; the loop is there until `forget`, whatever the others say.
+ */
+typedef struct DeviceLoop DeviceLoop;
+typedef struct DeviceLoops {
+  DeviceLoop *(*begin)(Device *d, int parts, const LoopTest *test); /* NULL: it cannot */
+  bool (*record)(Device *d, DeviceLoop *l, int part);               /* from now on launches are those of the part */
+  bool (*end_record)(Device *d, DeviceLoop *l, int part);           /* until now */
+  bool (*end)(Device *d, DeviceLoop *l);                            /* that were all */
+  /* Makes parts, beginning with the first, until the test ends them, at most `most`; waits; *made of them. */
+  StcStatus (*run)(Device *d, DeviceLoop *l, int64_t most, int64_t *made);
+  void (*forget)(Device *d, DeviceLoop *l);
+} DeviceLoops;
+
 /* A kind of device: a row of the device table. Functions report errors to d->w. All have memory; a device either
  * runs modules as a whole (run) on it, or launches kernels. */
 typedef struct DeviceKind {
@@ -119,6 +142,7 @@ typedef struct DeviceKind {
    * one's; NULL: devices cannot keep anything together. */
   StcStatus (*divert)(Device *d, bool on);
   void (*forget)(Device *d, void *kept);
+  const DeviceLoops *loops; /* launches that the device repeats by itself; NULL: it cannot */
   StcStatus (*use_stream)(Device *d, void *stream);  /* all that follows goes to the caller's; NULL: there are none */
   StcStatus (*wait_event)(Device *d, void *event);   /* what follows waits for the caller's event */
   StcStatus (*record_event)(Device *d, void *event); /* which is recorded behind all there was so far */

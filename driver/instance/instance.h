@@ -23,6 +23,7 @@
  *     plan-params.c   params with other values between two runs
  *     plan-rounds.c   what is told of the repeats within steps
  *     plan-replay.c   launches recorded once and made in one go
+ *     plan-loops.c    rounds of a repeat that the device makes by itself until its `until` holds
  *     plan-batch.c    steps made in one go though memory changes between them
  *     plan-deferred.c values of reductions that are looked at in the end
  *     plan-late.c     sequences whose kernels are compiled late, where a run makes enough of them

@@ -102,6 +102,13 @@ void plan_swap(StcPlan *p, int a, int b) {
   note_slot(p, b);
 }
 
+void plan_place_buffers(StcPlan *p, const int32_t *slots) {
+  for (int b = 0; b < p->build->code.module->nbuffers; b++) {
+    p->memory.of_buffer[b] = slots[b];
+    note_slot(p, b);
+  }
+}
+
 /* Has launching kernel `named` any blocks to run? */
 static bool has_blocks(const StcPlan *p, int named) {
   const Module *m = p->build->code.module;
@@ -187,6 +194,7 @@ HostRun plan_host(StcPlan *p) {
   static const HostMachine device = {.launch = launch_group,
                                      .swap = swap,
                                      .value = fetch_value,
+                                     .rounds = plan_loop_rounds,
                                      .begin = begin,
                                      .replay = replay,
                                      .show = show,

@@ -222,4 +222,5 @@ void plan_forget_recordings(StcPlan *p) {
     if (k->kept)
       p->device.kind->forget(&p->device, k->kept);
   p->run.replay.batches = NULL;
+  plan_forget_loops(p);
 }

@@ -28,7 +28,10 @@ typedef struct Replay {
   Recording *recordings;
   void *renewed; /* launches that the device keeps for one time, NULL: none so far */
   KeptBatch *batches;
-  bool impossible; /* the device cannot */
+  struct KeptLoop *loops; /* plan-loops.c's */
+  int32_t *evaluated;     /* of each loop: how often the host has made rounds up to an evaluation; NULL: of none yet */
+  bool impossible;        /* the device cannot */
+  bool no_loops;          /* the device cannot keep loops */
   bool recording;  /* launches are being kept, */
   bool follows;    /* and the last thing kept was a launch with none beside it */
 } Replay;
@@ -215,6 +218,12 @@ const bool *plan_edges_given(const StcPlan *p);
  * differ, or it is not worthwhile. */
 StcStatus plan_replay(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *made);
 void plan_forget_recordings(StcPlan *p);
+/* plan-loops.c: HostMachine.rounds: rounds of loop `loop` that the device makes by itself until its `until` holds; lets
+ * go what the device keeps of loops. */
+int plan_loop_rounds(void *user, int loop, int64_t step, int64_t done, int64_t left, int64_t *made);
+void plan_forget_loops(StcPlan *p);
+/* plan-launch.c: the buffers stand for these slots from now on. */
+void plan_place_buffers(StcPlan *p, const int32_t *slots);
 /* Has the device keep the launches that `make` makes, in place of those that *in has (NULL: none so far); the plan is
  * as if they had been made, though the device has not yet (DeviceKind.replay). *kept false: it cannot, and nothing was
  * made. */

@@ -104,8 +104,8 @@ static bool check_defines(const Module *m, int n, const Define *defs, Diags *d) 
 
 /* ---- scalars */
 
-/* The value that `b` yields under the scalars, where index 0 is `index`. */
-static Const value_at(Arena *a, const Block *b, const Const *scalars, int64_t index) {
+/* The value that `b` yields under the scalars, or `of` in it (NULL: that), where index 0 is `index`. */
+static Const value_at(Arena *a, const Block *b, const Value *of, const Const *scalars, int64_t index) {
   int n = 0;
   for (const Op *op = b->first; op; op = op->next)
     n += op->nresults;
@@ -121,21 +121,27 @@ static Const value_at(Arena *a, const Block *b, const Const *scalars, int64_t in
       break;
     }
     op->results[0]->id = n;
-    value[n++] = op->code == OP_CONST    ? op->cval
-                 : op->code == OP_SCALAR ? scalars[op->sym]
-                 : op->code == OP_INDEX  ? (Const){.i = index}
-                                         : eval_op(op, in);
+    result = value[n++] = op->code == OP_CONST    ? op->cval
+                          : op->code == OP_SCALAR ? scalars[op->sym]
+                          : op->code == OP_INDEX  ? (Const){.i = index}
+                                                  : eval_op(op, in);
+    if (op->results[0] == of)
+      break;
   }
   arena_release(a, start);
   return result;
 }
 
-Const expression_value(Arena *a, const Block *b, const Const *scalars) { return value_at(a, b, scalars, 0); }
+Const expression_value(Arena *a, const Block *b, const Const *scalars) { return value_at(a, b, NULL, scalars, 0); }
+
+Const expression_part(Arena *a, const Block *b, const Value *of, const Const *scalars) {
+  return value_at(a, b, of, scalars, 0);
+}
 
 void values_fill(Arena *a, const ParamArray *p, const Const *scalars, void *to) {
   int64_t n = param_array_extent(p, scalars);
   for (int64_t i = 0; i < n; i++)
-    exec_put(p->type, to, i, value_at(a, p->value, scalars, i));
+    exec_put(p->type, to, i, value_at(a, p->value, NULL, scalars, i));
 }
 
 /* Evaluates scalar `i` of `m` into out[i]: the last override of its name, or its expression. */

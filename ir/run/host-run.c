@@ -20,12 +20,10 @@ static int run_ops(HostRun *h, int n, const HostOp *op, int64_t step) {
   return s;
 }
 
-/* Evaluates `r` after so many steps, or rounds, done in step number `step`, and makes of its value what it is for:
- * *ends if the condition of an `until` is met. */
-static int evaluate(HostRun *h, const Reduction *r, int64_t done, int64_t step, bool *ends) {
-  if (!r->loop && h->on->fresh)
-    h->on->fresh(h->user);
-  int s = run_ops(h, r->seq.nops, r->seq.ops, step);
+/* Makes of the value that the launches of `r` have left, after so many steps or rounds, what it is for: *ends if the
+ * condition of an `until` is met. */
+static int take_value(HostRun *h, const Reduction *r, int64_t done, bool *ends) {
+  int s = 0;
   ReductionTold told = {h->m, r, h->scalars, done, h->reduced, h->reduced_user, false, false};
   Const value;
   for (int64_t k = 0; k < reduction_values(h->m, r, h->scalars) && !s; k++) {
@@ -34,6 +32,14 @@ static int evaluate(HostRun *h, const Reduction *r, int64_t done, int64_t step, 
       s = h->wrong;
   }
   return s;
+}
+
+/* Evaluates `r` after so many steps, or rounds, done in step number `step`. */
+static int evaluate(HostRun *h, const Reduction *r, int64_t done, int64_t step, bool *ends) {
+  if (!r->loop && h->on->fresh)
+    h->on->fresh(h->user);
+  int s = run_ops(h, r->seq.nops, r->seq.ops, step);
+  return s ? s : take_value(h, r, done, ends);
 }
 
 /* Evaluates those of loop `loop` (Reduction.loop) that are due after so many steps or rounds. */
@@ -45,6 +51,19 @@ static int evaluate_due(HostRun *h, int32_t loop, int64_t done, int64_t step, bo
   return s;
 }
 
+/* Has the machine make rounds of loop number `loop` in one go, behind *done of at most `most`, if it can: *done and
+ * *ends are what they are then. False: it cannot, or *s says why all ends. */
+static bool make_rounds(HostRun *h, int32_t loop, int64_t step, int64_t most, int64_t *done, bool *ends, int *s) {
+  int64_t made = 0;
+  if (h->on->rounds)
+    *s = h->on->rounds(h->user, loop, step, *done, most - *done, &made);
+  *done += made;
+  for (int i = 0; i < h->m->nreductions && !*s && made; i++)
+    if (reduction_is_due(&h->m->reductions[i], loop + 1, *done))
+      *s = take_value(h, &h->m->reductions[i], *done, ends);
+  return made && !*s;
+}
+
 /* The rounds of loop number `loop`, which begins in step number `step`. */
 static int repeat(HostRun *h, int32_t loop, int64_t step) {
   const HostLoop *l = &h->m->host.loops[loop];
@@ -53,6 +72,8 @@ static int repeat(HostRun *h, int32_t loop, int64_t step) {
   int64_t done = 0;
   int s = 0;
   while (done < most && !ends && !s) {
+    if (make_rounds(h, loop, step, most, &done, &ends, &s) || s)
+      continue;
     int64_t left = module_steps_to_stop(h->m, loop + 1, done, most - done);
     const HostSeq *seq = host_sequence(l->nseqs, l->seqs, NULL, left);
     s = run_ops(h, seq->nops, seq->ops, step + (l->count < 0 ? most - 1 - done : l->count * done));

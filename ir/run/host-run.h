@@ -18,6 +18,9 @@ typedef struct HostMachine {
   void (*swap)(void *user, int a, int b);
   /* Value number `member` (Reduction.each) that the launches of reduction `r` have left; asked for from 0 on. */
   int (*value)(void *user, const Reduction *r, int64_t member, Const *value);
+  /* Makes rounds of loop `loop`, `done` of which have been made in step number `step`, and at most `left` more, in one
+   * go: up to an evaluation of its reductions, whose launches have then been made; *made: how many, 0: none. */
+  int (*rounds)(void *user, int loop, int64_t step, int64_t done, int64_t left, int64_t *made);
   /* What does not outlast a sequence holds nothing from here on. */
   void (*fresh)(void *user);
   /* The sequence is to be run, up to *runs times; lessens that where there is no room for as many. */

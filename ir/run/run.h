@@ -150,6 +150,8 @@ int64_t module_steps_to_frames(const Module *m, int64_t done, int64_t most);
 const HostSeq *host_sequence(int nseqs, const HostSeq *seqs, const bool *closed, int64_t left);
 /* The value that `b`, an expression over scalars, yields. Takes memory from `a` meanwhile; renumbers `b`. */
 Const expression_value(Arena *a, const Block *b, const Const *scalars);
+/* The value of `of`, which an op of `b` has as its result, likewise. */
+Const expression_part(Arena *a, const Block *b, const Value *of, const Const *scalars);
 
 /* Makes the elements of `p`, an array of role ARRAY_VALUES, at `to`. Takes memory from `a` meanwhile; renumbers
  * p->value. */

@@ -157,6 +157,7 @@ static const struct {
            {"ldu", OP_LD},
            {"st", OP_ST},
            {"bra", OP_BRA},
+           {"call", OP_CALL},
            {"ret", OP_RET},
            {"exit", OP_RET},
            {"bar", OP_BAR},
@@ -313,8 +314,11 @@ static void read_instruction(Reader *r, char *s) {
     end = operand_end(o);
     if (*end)
       *end++ = 0;
-    for (size_t n = strlen(o); n && isspace((unsigned char)o[n - 1]); n--)
+    for (size_t n = strlen(o); n && (isspace((unsigned char)o[n - 1]) || o[n - 1] == ')'); n--)
       o[n - 1] = 0;
+    o += in.op == OP_CALL && *o == '(';
+    if (in.op == OP_CALL && !in.noperands && strcmp(o, "cudaGraphSetConditional") != 0)
+      in.op = OP_OTHER;
     if (in.op == OP_BRA) {
       char label[96];
       in_scope(r, o, label);
@@ -324,6 +328,8 @@ static void read_instruction(Reader *r, char *s) {
       in.operand[in.noperands++] = read_operand(r, o);
     }
   }
+  if (in.op == OP_ST && in.space == 'p') /* an argument of a call: a register of that name */
+    in.op = OP_MOV;
   if (r->n == r->room)
     r->list = realloc(r->list, sizeof *r->list * (size_t)(r->room = r->room * 2 + 256));
   r->list[r->n++] = in;

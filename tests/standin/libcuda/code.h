@@ -70,6 +70,7 @@ enum {
   OP_ST,
   OP_BRA,
   OP_RET,
+  OP_CALL,
   OP_BAR,
   OP_SHFL,
   OP_CP_ASYNC,

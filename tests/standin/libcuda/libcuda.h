@@ -7,6 +7,7 @@
  *   modules.c      the kernels of a PTX, and their launches
  *   streams.c      streams, what is captured on them, graphs
  *   nodes.c        the launches of a graph, and their parameters
+ *   loops.c        graphs whose nodes are made again, or left out, as kernels decide
  *   events.c       events, and streams that wait for them
  *   order.c        what is put into streams, and when it is done, where the stand-in computes
  *   code.h         the kernels then: reading and running them
@@ -38,7 +39,9 @@ enum {
   MAX_ARGS = 128,
   MAX_EVENTS = 2048,
   MAX_MODULES = 256,
-  MAX_GRAPHS = 16,
+  MAX_GRAPHS = 64,
+  MAX_CONDITIONS = 64,
+  MAX_BRANCHES = 2,
   MAX_STREAMS = 512,
   MAX_CAPTORS = 4,
   MAX_OUT = 16,
@@ -115,6 +118,18 @@ typedef struct Node {
 } Node;
 /* What order.c keeps of a graph. */
 typedef struct Jobs Jobs;
+/* A condition: what it is when a graph is launched, and what it is now. Its address is the handle. */
+typedef struct Condition {
+  bool used;
+  struct Graph *graph; /* that it was made for */
+  unsigned first, value;
+} Condition;
+/* A node that is made while a condition holds, or once if it does: the graph in it. */
+typedef struct Branch {
+  Condition *on;
+  bool again;
+  struct Graph *body;
+} Branch;
 /* Launches kept, as the lines that the log gets, and of those captured the nodes (NULL: what is no launch of a kernel;
  * an executable graph has none). */
 typedef struct Graph {
@@ -124,6 +139,10 @@ typedef struct Graph {
   Node *nodes[MAX_NODES];
   bool has[MAX_MODULES]; /* kernels of that module */
   Jobs *jobs;            /* order.c's */
+  bool inner;            /* it is the body of a branch of another one */
+  int nbranches;         /* of a graph without launches, made one behind the other */
+  Branch branches[MAX_BRANCHES];
+  void *bodies[1]; /* what the caller is told of the last one's body */
 } Graph;
 /* Rows of memory that are copied from address to address. */
 typedef struct Box {
@@ -155,6 +174,7 @@ typedef struct Runtime {
   int copies, outs;
   Out out[MAX_OUT]; /* from NULL: none */
   Graph graphs[MAX_GRAPHS];
+  Condition conditions[MAX_CONDITIONS];
   Graph *captured;
   _Atomic uint32_t *flag; /* that a stream waits for, with STC_STANDIN_IPC=lost, and its value */
   uint32_t value;
@@ -210,7 +230,23 @@ bool describe(const Kernel *k, const unsigned grid[3], const unsigned block[3], 
 /* A launch as a graph keeps it (malloc). */
 Node *new_node(Kernel *k, const unsigned grid[3], const unsigned block[3], unsigned shared, void **args);
 
+/* ---------------------------------------------------------------- loops.c */
+
+/* Copies branches for an executable graph; frees them, and conditions made for the graph. */
+void copy_branches(Graph *to, const Graph *from);
+void clear_branches(Graph *g);
+/* Launches a graph that has branches, as kernels decide; does what a kernel does by cudaGraphSetConditional. */
+void launch_branches(const Graph *g, void *stream);
+bool set_condition(uint64_t handle, unsigned value);
+
 /* ---------------------------------------------------------------- streams.c */
+
+/* A graph that is not used yet, NULL: there is none; one that can be launched; frees what one keeps; begins to capture
+ * into one. */
+Graph *new_graph(void);
+Graph *executable_of(const Graph *g);
+void clear_graph(Graph *g);
+int begin_capture(void *stream, Graph *to);
 
 /* Is `stream` one that launches in order may go to while nothing is captured? */
 bool is_main(const void *stream);

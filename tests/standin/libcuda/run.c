@@ -283,6 +283,13 @@ static State arrives(Block *b, Thread *t, const Instruction *in) {
   return STATE_BLOCK;
 }
 
+/* cudaGraphSetConditional, the only function that there is. */
+static State calls(Block *b, Thread *t, const Instruction *in) {
+  bool fine = in->noperands == 3 &&
+              set_condition(value(b, t, &in->operand[1], 0), (unsigned)value(b, t, &in->operand[2], 0));
+  return fine ? STATE_READY : wrong(b, t, "no condition");
+}
+
 /* One instruction, but branches and those that wait. */
 static State step(Block *b, Thread *t, const Instruction *in) {
   switch (in->op) {
@@ -295,6 +302,7 @@ static State step(Block *b, Thread *t, const Instruction *in) {
   case OP_MBARRIER: return on_signals(b, t, in);
   case OP_BAR: return arrives(b, t, in);
   case OP_RET: return STATE_ENDED;
+  case OP_CALL: return calls(b, t, in);
   case OP_SHFL:
   case OP_ELECT: return STATE_WARP;
   case OP_MAPA: return maps(b, t, in);

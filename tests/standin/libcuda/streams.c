@@ -108,25 +108,32 @@ int cuStreamDestroy_v2(void *stream) {
   return SUCCESS;
 }
 
+Graph *new_graph(void) {
+  for (int g = 0; g < MAX_GRAPHS; g++)
+    if (!rt.graphs[g].used)
+      return rt.graphs[g] = (Graph){.used = true}, &rt.graphs[g];
+  return fault("more graphs than the stand-in keeps"), NULL;
+}
+
+int begin_capture(void *stream, Graph *to) {
+  if (!to)
+    return INVALID_VALUE;
+  rt.captured = to;
+  rt.capturing = true;
+  rt.follows = false;
+  rt.origin = captor(stream);
+  rt.origin->capture.in = true;
+  return SUCCESS;
+}
+
 int cuStreamBeginCapture_v2(void *stream, int mode) {
   if (!captor(stream) || rt.capturing || mode < 0 || mode > 2)
     return fault("cuStreamBeginCapture");
-  if (to_fail("cuStreamBeginCapture_v2"))
-    return LAUNCH_FAILED;
-  for (int g = 0; g < MAX_GRAPHS && !rt.capturing; g++)
-    if (!rt.graphs[g].used) {
-      rt.graphs[g] = (Graph){.used = true};
-      rt.captured = &rt.graphs[g];
-      rt.capturing = true;
-      rt.follows = false;
-      rt.origin = captor(stream);
-      rt.origin->capture.in = true;
-    }
-  return rt.capturing ? SUCCESS : fault("more graphs than the stand-in keeps");
+  return to_fail("cuStreamBeginCapture_v2") ? LAUNCH_FAILED : begin_capture(stream, new_graph());
 }
 
-/* Frees what a graph keeps. */
-static void clear(Graph *g) {
+void clear_graph(Graph *g) {
+  clear_branches(g);
   for (int i = 0; i < g->n; i++) {
     free(g->lines[i]);
     free(g->nodes[i]);
@@ -143,12 +150,25 @@ int cuStreamEndCapture(void *stream, void **graph) {
   for (int i = 0; i < MAX_STREAMS && invalid; i++)
     rt.beside[i].open = false;
   if (invalid)
-    return clear(rt.captured), CAPTURE_INVALIDATED;
+    return clear_graph(rt.captured), CAPTURE_INVALIDATED;
   if (open || !joined)
     return fault("cuStreamEndCapture");
   *graph = rt.captured;
   call("graph of %d launches", rt.captured->n);
   return SUCCESS;
+}
+
+Graph *executable_of(const Graph *from) {
+  Graph *to = new_graph();
+  if (!to)
+    return NULL;
+  to->n = from->n;
+  memcpy(to->has, from->has, sizeof to->has);
+  to->jobs = jobs_copy(from->jobs);
+  for (int i = 0; i < from->n; i++)
+    to->lines[i] = strdup(from->lines[i]);
+  copy_branches(to, from);
+  return to;
 }
 
 /* The executable graph is a graph of its own. */
@@ -158,20 +178,8 @@ int cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long lo
     return fault("cuGraphInstantiateWithFlags");
   if (to_fail("cuGraphInstantiateWithFlags"))
     return LAUNCH_FAILED;
-  for (int g = 0; g < MAX_GRAPHS; g++) {
-    Graph *to = &rt.graphs[g];
-    if (to->used)
-      continue;
-    to->used = true;
-    to->n = from->n;
-    memcpy(to->has, from->has, sizeof to->has);
-    to->jobs = jobs_copy(from->jobs);
-    for (int i = 0; i < from->n; i++)
-      to->lines[i] = strdup(from->lines[i]);
-    *executable = to;
-    return SUCCESS;
-  }
-  return fault("more graphs than the stand-in keeps");
+  Graph *to = executable_of(from);
+  return to ? *executable = to, SUCCESS : INVALID_VALUE;
 }
 
 /* As many launches of the same kernels as the executable graph has take the places of those. */
@@ -238,6 +246,8 @@ int cuGraphLaunch(void *executable, void *stream) {
   rt.front[current_device]++;
   call("%scuGraphLaunch", stream ? "user " : "");
   order_graph(g, stream);
+  if (g->nbranches)
+    launch_branches(g, stream);
   for (int i = 0; i < g->n; i++)
     if (strncmp(g->lines[i], "nccl ", 5) == 0)
       make_message(g->lines[i]);
@@ -246,7 +256,11 @@ int cuGraphLaunch(void *executable, void *stream) {
   return SUCCESS;
 }
 
-int cuGraphDestroy(void *graph) { return clear(graph), SUCCESS; }
+int cuGraphDestroy(void *graph) {
+  if (((Graph *)graph)->inner)
+    return fault("cuGraphDestroy of a graph in another one");
+  return clear_graph(graph), SUCCESS;
+}
 int cuGraphExecDestroy(void *executable) {
-  return ((Graph *)executable)->used ? (clear(executable), SUCCESS) : fault("cuGraphExecDestroy of what is none");
+  return ((Graph *)executable)->used ? (clear_graph(executable), SUCCESS) : fault("cuGraphExecDestroy of what is none");
 }
