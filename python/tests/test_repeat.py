@@ -110,3 +110,68 @@ repeat solve up to 200 {
         u = np.linalg.solve(matrix, u.ravel()).reshape(n, n)
     assert np.abs(run["u"] - u).max() < 1e-12
     assert run.rounds["solve"].ended and 5 < run.rounds["solve"].rounds < 100
+
+
+LEVELS = """
+const D = 2, q[3] = {1, 4, 16};
+param N = 8, tol : f64 = 1e-3;
+grid G = [0 .. N-1, 0 .. N-1], 1;
+levels L = 0 .. D of G;
+field x, b, r : f64 on L outside 0;
+op A(X, l) = (X[1,0] + X[-1,0] + X[0,1] + X[0,-1] - 4 * X) / q[l];
+op res(l) = b(l) - A(x(l), l);
+each (l in 0 .. D) { init zero(x(l), r(l))[L(l)] { x(l) = 0; r(l) = 0; } }
+each (l in 1 .. D) { init later(b(l))[L(l)] = 0; }
+init given(b(0))[G] = f64(idx(0)) - 0.5 * f64(idx(1));
+scalar left : f64 = 0;
+repeat cycle up to 20 {
+  each (l in 0 .. D - 1) {
+    repeat before up to 2 { stencil relax(x(l))[L(l)] = x(l) - 0.2 * res(l) * q[l]; }
+    stencil residual(r(l))[L(l)] = res(l);
+    stencil restrict(b(l+1), x(l+1))[L(l+1)] {
+      b(l+1) = 0.25 * (fine(r(l))[0,0] + fine(r(l))[0,1] + fine(r(l))[1,0] + fine(r(l))[1,1]);
+      x(l+1) = 0;
+    }
+  }
+  repeat bottom up to 5 { stencil last(x(D))[L(D)] = x(D) - 0.2 * res(D) * q[D]; }
+  each (l in D - 1 .. 0 by -1) {
+    stencil prolong(x(l))[L(l)] = x(l) + coarse(x(l+1))[0,0];
+    repeat behind up to 2 { stencil relax2(x(l))[L(l)] = x(l) - 0.2 * res(l) * q[l]; }
+  }
+  update left = max(abs(res(0))) over G;
+  until left < tol every 1;
+}
+"""
+
+
+def v_cycle(x, b, level, q=(1, 4, 16)):
+    """One cycle from `level` on, as the program does it."""
+    def left(x):
+        p = np.pad(x, 1)
+        return b - (p[2:, 1:-1] + p[:-2, 1:-1] + p[1:-1, 2:] + p[1:-1, :-2] - 4 * x) / q[level]
+    for _ in range(2 if level < 2 else 5):
+        x = x - 0.2 * left(x) * q[level]
+    if level < 2:
+        r = left(x)
+        coarse = v_cycle(np.zeros((len(x) // 2,) * 2), 0.25 * (r[::2, ::2] + r[::2, 1::2] + r[1::2, ::2] + r[1::2, 1::2]), level + 1)[0]
+        x = x + coarse.repeat(2, 0).repeat(2, 1)
+        for _ in range(2):
+            x = x - 0.2 * left(x) * q[level]
+    return x, np.abs(left(x)).max()
+
+
+@pytest.mark.parametrize("device, parts", [("ref", None), ("host", None), ("host:1", "2")])
+def test_levels(device, parts):
+    """Levels by their names, the scalar that ends the cycles and their number; a field of a level is set as others are."""
+    run = stc.compile(LEVELS, contract=False).plan(device, split=parts)
+    assert [run["x(%d)" % l].shape for l in range(3)] == [(8, 8), (4, 4), (2, 2)]
+    b = np.random.default_rng(3).random((8, 8))
+    run["b(0)"] = b
+    run(1)
+    x, cycles, left = np.zeros((8, 8)), 0, 1.0
+    while left >= 1e-3:
+        x, left = v_cycle(x, b, 0)
+        cycles += 1
+    assert np.allclose(run["x(0)"], x, rtol=0, atol=1e-12)
+    assert run.rounds["cycle"] == stc.Rounds(cycles, True, 0)
+    assert run.rounds["before(1)"].rounds == 2 * cycles and abs(run["left"] - left) < 1e-12
