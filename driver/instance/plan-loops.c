@@ -9,13 +9,14 @@
 #include <string.h>
 
 /* The parts that a loop has at most; how often the host makes the rounds up to an evaluation before the device is asked
- * to keep them; the parts that the first run of what it keeps makes at most. */
-enum { MOST_PARTS = 2, FIRST_BY_HOST = 2, FIRST_PARTS = 8 };
-/* A run of what is kept is to take so many seconds, about, as nothing can stop it. */
-static const double run_seconds = 0.03;
+ * to keep them. */
+enum { MOST_PARTS = 2, FIRST_BY_HOST = 2 };
+/* A run of what is kept is to take so many seconds, about, as nothing can stop it; where the fewest parts take so many
+ * the host makes them. */
+static const double run_seconds = 0.03, long_seconds = 0.3;
 
 /* Loop number `loop`, begun when the buffers stood for slots[0]; after its first part they stand for slots[1]. budget:
- * the parts of a run, at most. */
+ * the parts of a run, at most; 0: each takes so long that the host makes them. */
 typedef struct KeptLoop {
   int loop;
   int64_t rounds, launches, budget;
@@ -190,7 +191,7 @@ static KeptLoop *keep_loop(StcPlan *p, int loop, const Reduction *until, StcStat
   size_t size = sizeof(int32_t) * (size_t)m->nbuffers;
   LoopTest test;
   KeptLoop *k = ARENA_NEW(p->w.arena, KeptLoop);
-  *k = (KeptLoop){.loop = loop, .rounds = until->every, .budget = FIRST_PARTS, .parts = 1};
+  *k = (KeptLoop){.loop = loop, .rounds = until->every, .parts = 1};
   if (!is_steady(p, loop) || !test_of(p, until, &test))
     return NULL;
   for (int i = 0; i < MOST_PARTS; i++)
@@ -214,6 +215,7 @@ static KeptLoop *keep_loop(StcPlan *p, int loop, const Reduction *until, StcStat
   plan_place_buffers(p, k->slots[0]);
   if (!fine)
     return NULL;
+  k->budget = k->parts;
   k->next = p->run.replay.loops;
   return p->run.replay.loops = k;
 }
@@ -246,8 +248,10 @@ static void tell_inner(StcPlan *p, int loop, int64_t step, int64_t times) {
 static void set_budget(KeptLoop *k, int64_t made, double seconds) {
   if (made == k->budget && seconds < run_seconds / 2)
     k->budget *= 2;
-  if (seconds > run_seconds && k->budget > 1)
+  if (seconds > run_seconds && k->budget > k->parts)
     k->budget /= 2;
+  if (seconds > long_seconds && made <= k->parts)
+    k->budget = 0;
 }
 
 /* Runs `k`, at most `most` parts. */
@@ -301,6 +305,8 @@ int plan_loop_rounds(void *user, int loop, int64_t step, int64_t done, int64_t l
   StcStatus s = STC_OK;
   if (!k && !(k = keep_loop(p, loop, until, &s)))
     return kept->evaluated[loop] = -1, s;
+  if (!k->budget)
+    return STC_OK;
   int64_t parts;
   s = run_loop(p, k, step, left / until->every, &parts);
   kept->no_loops = !s && parts <= 0;
