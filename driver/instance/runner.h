@@ -29,7 +29,7 @@ typedef struct Replay {
   void *renewed; /* launches that the device keeps for one time, NULL: none so far */
   KeptBatch *batches;
   struct KeptLoop *loops; /* plan-loops.c's */
-  int32_t *evaluated;     /* of each loop: how often the host has made rounds up to an evaluation; NULL: of none yet */
+  struct LoopTime *times; /* of each loop, plan-loops.c's; NULL: none has run */
   bool impossible;        /* the device cannot */
   bool no_loops;          /* the device cannot keep loops */
   bool recording;  /* launches are being kept, */
