@@ -142,7 +142,7 @@ typedef struct DeviceKind {
    * one's; NULL: devices cannot keep anything together. */
   StcStatus (*divert)(Device *d, bool on);
   void (*forget)(Device *d, void *kept);
-  const DeviceLoops *loops; /* launches that the device repeats by itself; NULL: it cannot */
+  const DeviceLoops *loops;                          /* launches that the device repeats by itself; NULL: it cannot */
   StcStatus (*use_stream)(Device *d, void *stream);  /* all that follows goes to the caller's; NULL: there are none */
   StcStatus (*wait_event)(Device *d, void *event);   /* what follows waits for the caller's event */
   StcStatus (*record_event)(Device *d, void *event); /* which is recorded behind all there was so far */

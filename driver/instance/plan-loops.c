@@ -297,8 +297,8 @@ static KeptLoop *find_loop(const StcPlan *p, int loop) {
   return k;
 }
 
-/* Notes what the host has done of the loop up to an evaluation, since the one before; has it done so much of it that the
- * device is to make it? */
+/* Notes what the host has done of the loop up to an evaluation, since the one before; has it done so much of it that
+ * the device is to make it? */
 static bool is_long(StcPlan *p, LoopTime *x, int64_t step, int64_t done, int64_t every) {
   double now = clock_seconds();
   if (x->step == step && done == x->done + every) {

@@ -32,8 +32,8 @@ typedef struct Replay {
   struct LoopTime *times; /* of each loop, plan-loops.c's; NULL: none has run */
   bool impossible;        /* the device cannot */
   bool no_loops;          /* the device cannot keep loops */
-  bool recording;  /* launches are being kept, */
-  bool follows;    /* and the last thing kept was a launch with none beside it */
+  bool recording;         /* launches are being kept, */
+  bool follows;           /* and the last thing kept was a launch with none beside it */
 } Replay;
 
 /* What a repeat did in its last step, number `step`: the rounds, all times together, and whether an `until` ended the

@@ -285,8 +285,8 @@ static State arrives(Block *b, Thread *t, const Instruction *in) {
 
 /* cudaGraphSetConditional, the only function that there is. */
 static State calls(Block *b, Thread *t, const Instruction *in) {
-  bool fine = in->noperands == 3 &&
-              set_condition(value(b, t, &in->operand[1], 0), (unsigned)value(b, t, &in->operand[2], 0));
+  bool fine =
+      in->noperands == 3 && set_condition(value(b, t, &in->operand[1], 0), (unsigned)value(b, t, &in->operand[2], 0));
   return fine ? STATE_READY : wrong(b, t, "no condition");
 }
 
