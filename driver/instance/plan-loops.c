@@ -234,6 +234,8 @@ void plan_forget_loops(StcPlan *p) {
   for (KeptLoop *k = p->run.replay.loops; k; k = k->next)
     p->device.kind->loops->forget(&p->device, k->kept);
   p->run.replay.loops = NULL;
+  if (p->run.replay.times)
+    memset(p->run.replay.times, 0, sizeof(LoopTime) * (size_t)p->build->code.module->host.nloops);
 }
 
 /* ---------------------------------------------------------------- runs */
