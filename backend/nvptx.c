@@ -94,6 +94,10 @@ static bool meets_behind(const Block *b, bool *near) {
 /* Named barriers that a block has. That of the block is number 0. */
 enum { NAMED_BARRIERS = 16 };
 
+/* Instructions that ptxas makes of the greater or less of two f64: a comparison, selections of both words, a test for
+ * NaN and moves between registers (ptxas 13.0, sm_90). */
+enum { EXTREME_F64 = 7 };
+
 /* Warps of a block of kernel `k` if they can meet in pairs, else 0. Pairs need an even number; with 16 of them the
  * first and the last meet at number 0, which must not be wanted for the block any more. */
 static int paired_warps(const Kernel *k) {
@@ -258,6 +262,7 @@ static TargetInfo info_of(const SmLimits *l) {
                       .early_launch = atoi(l->cpu + strlen("sm_")) >= 90,
                       .near_warps = NAMED_BARRIERS,
                       .circles = true,
+                      .extreme_f64 = EXTREME_F64,
                       .range_guards = true};
 }
 

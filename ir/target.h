@@ -48,10 +48,11 @@ typedef struct TargetInfo {
   int32_t near_warps; /* warps, an even number of them, of blocks in which barrier.neighbours is better than barrier, at
                          most; 0: it never is */
   bool late; /* kernels are compiled when a run needs them, so that those that few runs need cost others nothing */
-  int64_t lane_bytes; /* loads and stores take a base and less than so many bytes that each lane adds: in kernels that
-                         stream over planes LANE_ROWS rows, and those that the lines of a wave are apart; 0: no base */
-  bool circles;       /* its driver maps memory of the device twice (DeviceKind.circle_new) */
-  bool range_guards;  /* roots and quotients are shorter if their operands are known to be neither tiny nor huge */
+  int64_t lane_bytes;  /* loads and stores take a base and less than so many bytes that each lane adds: in kernels that
+                          stream over planes LANE_ROWS rows, and those that the lines of a wave are apart; 0: no base */
+  bool circles;        /* its driver maps memory of the device twice (DeviceKind.circle_new) */
+  int32_t extreme_f64; /* instructions of the greater or less of two f64; 0: one */
+  bool range_guards;   /* roots and quotients are shorter if their operands are known to be neither tiny nor huge */
 } TargetInfo;
 
 #endif

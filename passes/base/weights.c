@@ -63,6 +63,8 @@ int32_t op_f64_operations(const Op *op) { return weight_of(op).f64; }
 
 int32_t op_special(const Op *op) { return weight_of(op).special; }
 
+bool op_is_extreme(const Op *op) { return op->code == OP_MIN || op->code == OP_MAX; }
+
 /* ---- registers */
 
 int32_t type_words(Type t) { return type_size(t) > 4 ? 2 : 1; }

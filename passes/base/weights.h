@@ -15,6 +15,8 @@ int32_t op_instructions(const Op *op, bool fast_math);
  * goes there does. */
 int32_t op_f64_operations(const Op *op);
 int32_t op_special(const Op *op);
+/* Is it the greater or less of two numbers? */
+bool op_is_extreme(const Op *op);
 
 /* In what part of all steps `v` holds, if that is a test whether the number of the step, and of one some steps behind
  * it, has a remainder when it is divided by a constant; else 0. */

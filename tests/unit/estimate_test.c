@@ -53,14 +53,14 @@ FIXTURE_TEST(test_counts) {
                    "    %%7 = add %%6, %%4 : f32\n    store %%7, @A.next[%%3]\n",
                    place),
       &m);
-  KernelWork w = kernel_work(m, k, NULL, false);
+  KernelWork w = kernel_work(&CARD, m, k, NULL, false);
   assert_int_equal(w.threads, 64);
   assert_float_equal(w.points, 60, 0);
   assert_float_equal(w.global, 3, 0);
   assert_float_equal(w.waits, 1, 0);
   assert_float_equal(w.shared + w.barriers + w.f64 + w.special, 0, 0);
   m->contract = false;
-  assert_float_equal(kernel_work(m, k, NULL, false).instructions, w.instructions + 1, 0);
+  assert_float_equal(kernel_work(&CARD, m, k, NULL, false).instructions, w.instructions + 1, 0);
 }
 
 /* A loop's body counts as often as it is run, what does not depend on it once; words of shared memory, barriers,
@@ -72,7 +72,7 @@ FIXTURE_TEST(test_loops) {
                      "      %8 = aload @s[%1] v0 : f32\n      %9 = shuffle.up %8 by 1 : f32\n      %10 = mul %6, %6 : "
                      "f32\n      store %9, @A.next[%3]\n    }\n";
   Kernel *k = kernel_of(f, "    shared @s : f32[64]\n", arena_printf(f->arena, "%s%s", place, body), &m);
-  KernelWork w = kernel_work(m, k, NULL, false);
+  KernelWork w = kernel_work(&CARD, m, k, NULL, false);
   assert_float_equal(w.rounds, 5, 0);
   assert_float_equal(w.barriers, 5, 0);
   assert_float_equal(w.shared, 15, 0);
@@ -97,7 +97,7 @@ FIXTURE_TEST(test_loaded_once) {
     Kernel *k =
         kernel_of(f, "    shared @s : f32[128]\n",
                   arena_printf(f->arena, "%s%.*s%s%s", place, (int)(half - body), body, between[i], half + 2), &m);
-    KernelWork w = kernel_work(m, k, NULL, false);
+    KernelWork w = kernel_work(&CARD, m, k, NULL, false);
     assert_float_equal(w.shared, words[i], 0);
     fewest = i == 0 ? w.instructions : fewest;
   }
@@ -108,10 +108,10 @@ FIXTURE_TEST(test_loaded_once) {
           "%s    %%4 = aload @s[%%1] v0 : f32\n    %%5 = aload @s[%%1] + [3] v0 : f32\n    store %%4, @A.next[%%3]\n",
           place),
       &m);
-  double both = kernel_work(m, k, NULL, false).instructions;
+  double both = kernel_work(&CARD, m, k, NULL, false).instructions;
   k = kernel_of(f, "    shared @s : f32[128]\n",
                 arena_printf(f->arena, "%s    %%4 = aload @s[%%1] v0 : f32\n    store %%4, @A.next[%%3]\n", place), &m);
-  assert_float_equal(both, kernel_work(m, k, NULL, false).instructions + 1, 0);
+  assert_float_equal(both, kernel_work(&CARD, m, k, NULL, false).instructions + 1, 0);
   assert_true(fewest < both + 10);
 }
 
@@ -123,7 +123,7 @@ FIXTURE_TEST(test_functions) {
                              "  %%7 = div %%5, %%6 : f64\n    %%8 = const 1.0 : f64\n    %%9 = div %%8, %%7 : f64\n"
                              "    %%10 = convert %%9 : f32\n    store %%10, @A.next[%%3]\n";
   Kernel *k = kernel_of(f, "", arena_printf(f->arena, body, place), &m);
-  KernelWork w = kernel_work(m, k, NULL, false);
+  KernelWork w = kernel_work(&CARD, m, k, NULL, false);
   assert_float_equal(w.chained, 8 + 8 + 5, 0);
   assert_float_equal(w.special, 3 + 2, 0);
   k = kernel_of(f, "",
@@ -132,9 +132,23 @@ FIXTURE_TEST(test_functions) {
                              "N - 1] : i64\n    %%6 = load @A[%%4] : f32\n    store %%6, @A.next[%%5]\n",
                              place),
                 &m);
-  w = kernel_work(m, k, NULL, false);
+  w = kernel_work(&CARD, m, k, NULL, false);
   assert_float_equal(w.special, 6, 0); /* there and back for each, and for their common reciprocal */
   assert_true(w.instructions > 60 && w.instructions < 80);
+}
+
+/* The greater of two f64 is as many instructions as the target makes of it, and one operation in f64. */
+FIXTURE_TEST(test_extremes) {
+  Module *m;
+  static const char body[] =
+      "%s    %%4 = load @A[%%3] : f32\n    %%5 = convert %%4 : f64\n    %%6 = max %%5, %%5 : f64\n"
+      "    %%7 = convert %%6 : f32\n    store %%7, @A.next[%%3]\n";
+  Kernel *k = kernel_of(f, "", arena_printf(f->arena, body, place), &m);
+  TargetInfo slow = CARD;
+  slow.extreme_f64 = 7;
+  KernelWork one = kernel_work(&CARD, m, k, NULL, false), seven = kernel_work(&slow, m, k, NULL, false);
+  assert_float_equal(seven.instructions, one.instructions + 6, 0);
+  assert_float_equal(seven.f64, one.f64, 0);
 }
 
 /* Of a kernel with a version for blocks at no edge either counts; the two blocks at the ends of ten are at edges. */
@@ -148,8 +162,8 @@ FIXTURE_TEST(test_version) {
       "      store %10, @A.next[%3]\n    }\n";
   Kernel *k = kernel_of(f, "", arena_printf(f->arena, "%s%s", place, body), &m);
   assert_true(kernel_has_versions(k));
-  assert_float_equal(kernel_work(m, k, NULL, false).global, 2, 0);
-  assert_float_equal(kernel_work(m, k, NULL, true).global, 4, 0);
+  assert_float_equal(kernel_work(&CARD, m, k, NULL, false).global, 2, 0);
+  assert_float_equal(kernel_work(&CARD, m, k, NULL, true).global, 4, 0);
   Const n = {.i = 600};
   KernelSpace s = kernel_space(k, &n);
   assert_float_equal(s.points, 600, 0);

@@ -195,7 +195,7 @@ static KernelWork lowered_work(PassContext *c, const Module *m, const Schedule *
   PassContext quiet = {.arena = c->arena, .diags = c->diags, .target = c->target, .sketch = true};
   Module *k = passes_run(&quiet, NULL, family_pipeline(c->arena, c->target, &planned, false), &planned);
   assert_non_null(k);
-  return kernel_work(k, &k->kernels[k->host.seqs[0].ops[0].a], NULL, false);
+  return kernel_work(c->target, k, &k->kernels[k->host.seqs[0].ops[0].a], NULL, false);
 }
 
 /* What is counted of tile `s` of a Jacobi program of that rank, before it is lowered and after. */

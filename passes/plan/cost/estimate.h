@@ -49,7 +49,7 @@ bool kernel_has_versions(const Kernel *k);
 /* The work of kernel `k` of `m`, in a block at an edge if `edge`, else, if it has a version for that, in one at none;
  * `scalars` are values of the module's scalars for loops whose bounds depend on them (NULL: such loops count once).
  * Numbers the kernel's values. */
-KernelWork kernel_work(const Module *m, Kernel *k, const Const *scalars, bool edge);
+KernelWork kernel_work(const TargetInfo *t, const Module *m, Kernel *k, const Const *scalars, bool edge);
 
 /* ---------------------------------------------------------------- kernel-live.c */
 

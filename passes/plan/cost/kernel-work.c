@@ -26,6 +26,7 @@ typedef struct Place {
  * rounds so far. periods: the ranges within which coordinates were turned. */
 typedef struct Count {
   Arena *arena;
+  const TargetInfo *t;
   const Module *m;
   Kernel *k;
   const Const *scalars;
@@ -153,6 +154,8 @@ static double arithmetic_code(const Count *c, const Op *op, Type t, bool rough) 
     return 0;
   if (op->code == OP_SELECT)
     return type_words(op->results[0]->type);
+  if (t == TY_F64 && op_is_extreme(op) && c->t->extreme_f64 > 0)
+    return c->t->extreme_f64;
   if (is_offset(c, op))
     return 0;
   if (op->code == OP_INSIDE)
@@ -189,7 +192,7 @@ static void count_arithmetic(Count *c, const Op *op) {
   c->w->instructions += code * rounds;
   if (t == TY_F64 && op->code != OP_SELECT)
     c->w->f64 += (code > 1 ? op_f64_operations(op) : code) * rounds;
-  if (t == TY_F64 && code > 2)
+  if (t == TY_F64 && op_additions(op) > 1)
     c->w->chained += op_f64_operations(op) * rounds / (is_ranged(op) && c->together > 1 ? c->together : 1);
   if ((op_additions(op) > 1 && !is_by_constant(op)) || converts)
     c->w->special += rounds * (rough ? tuning.rough_special : op_special(op));
@@ -500,10 +503,11 @@ static void count_block(Count *c, Block *b) {
   c->together = outer;
 }
 
-KernelWork kernel_work(const Module *m, Kernel *k, const Const *scalars, bool edge) {
+KernelWork kernel_work(const TargetInfo *t, const Module *m, Kernel *k, const Const *scalars, bool edge) {
   KernelWork w = {.threads = 1, .points = 1, .rounds = 1};
   int32_t n = block_renumber(k->body, 0);
   Count c = {.arena = m->arena,
+             .t = t,
              .m = m,
              .k = k,
              .scalars = scalars,

@@ -72,12 +72,12 @@ static KernelWork mix(KernelWork x, KernelWork y, double part) {
 
 LaunchLoad launch_load(const TargetInfo *t, const Module *m, Kernel *k, const LaunchWork *l, const Const *scalars,
                        KernelSpace space) {
-  LaunchLoad load = {.work = kernel_work(m, k, scalars, false),
+  LaunchLoad load = {.work = kernel_work(t, m, k, scalars, false),
                      .shared = kernel_shared_bytes(k),
                      .points = space.points,
                      .blocks = space.blocks};
   if (space.edges > 0)
-    load.work = mix(load.work, kernel_work(m, k, scalars, true), space.edges);
+    load.work = mix(load.work, kernel_work(t, m, k, scalars, true), space.edges);
   if (k->leaves_out)
     load.at_edge = load.work.instructions;
   bool moves = load.work.global + load.work.copies > 0 || block_has_signals(k->body);

@@ -16,22 +16,27 @@ static bool takes_product(const Op *op, const int *uses) {
   return false;
 }
 
-/* Adds what an op takes for a point in the part `share` of all steps, less `taken` for a product that it takes in, to
- * *w and *k; roots and quotients are tested together if `ranged`. */
-static void count_op(const Op *op, double share, bool taken, bool ranged, Work *w, KernelWork *k) {
+/* Are roots and quotients of `m` tested together on target `t` (NULL: on none)? */
+static bool has_ranged(const TargetInfo *t, const Module *m) { return t && t->range_guards && !m->fast_math; }
+
+/* Adds what an op takes for a point on target `t` (NULL: any) in the part `share` of all steps, less `taken` for a
+ * product that it takes in, to *w and *k; roots and quotients are tested together if `ranged`. */
+static void count_op(const TargetInfo *t, const Op *op, double share, bool taken, bool ranged, Work *w, KernelWork *k) {
   Type type = op->nresults ? op->results[0]->type : TY_NONE;
   double all = op_additions(op), n = all - taken;
   bool f64 = type == TY_F64;
   *(f64 ? &w->f64_ops : &w->f32_ops) += share * n;
   k->instructions +=
-      share * (ranged ? op_ranged_additions(op) - taken : n) * (type == TY_I64 || (f64 && all > 1) ? 2 : 1);
+      f64 && t && t->extreme_f64 > 0 && op_is_extreme(op)
+          ? share * t->extreme_f64
+          : share * (ranged ? op_ranged_additions(op) - taken : n) * (type == TY_I64 || (f64 && all > 1) ? 2 : 1);
   k->f64 += f64 ? share * (all > 1 ? op_f64_operations(op) : n) : 0;
   k->chained += f64 && all > 1 ? share * op_f64_operations(op) : 0;
   k->special += all > 1 && type_is_float(type) ? share * op_special(op) : 0;
 }
 
 /* Adds what the ops of `body`, whose values are numbered here, take for a point. */
-static void count_ops(const Module *m, Block *body, bool ranged, Work *w, KernelWork *k) {
+static void count_ops(const TargetInfo *t, const Module *m, Block *body, Work *w, KernelWork *k) {
   int n = 0;
   const double *share = body_step_shares(m->arena, body);
   for (const Op *op = body->first; op; op = op->next)
@@ -41,12 +46,12 @@ static void count_ops(const Module *m, Block *body, bool ranged, Work *w, Kernel
     for (int i = 0; i < op->noperands; i++)
       uses[op->operands[i]->id]++;
   for (const Op *op = body->first; op; op = op->next)
-    count_op(op, op->nresults ? share[op->results[0]->id] : 1, (m->contract || m->fast_math) && takes_product(op, uses),
-             ranged, w, k);
+    count_op(t, op, op->nresults ? share[op->results[0]->id] : 1,
+             (m->contract || m->fast_math) && takes_product(op, uses), has_ranged(t, m), w, k);
 }
 
 /* The same of the piece of `st` that takes most, but for rare ones. */
-static void count_stencil(const Module *m, const Stencil *st, bool ranged, Work *w, KernelWork *k) {
+static void count_stencil(const TargetInfo *t, const Module *m, const Stencil *st, Work *w, KernelWork *k) {
   *w = (Work){0};
   *k = (KernelWork){0};
   const bool *rare = rare_pieces(m, st);
@@ -55,7 +60,7 @@ static void count_stencil(const Module *m, const Stencil *st, bool ranged, Work 
     KernelWork point = {0};
     if (rare[i])
       continue;
-    count_ops(m, st->pieces[i].body, ranged, &own, &point);
+    count_ops(t, m, st->pieces[i].body, &own, &point);
     if (own.f32_ops + 2 * own.f64_ops <= w->f32_ops + 2 * w->f64_ops)
       continue;
     *w = own;
@@ -97,7 +102,7 @@ static double step_bytes(const Module *m, const Const *scalars, double points) {
 void stencil_work(const Module *m, const Stencil *st, Work *w) {
   Work own;
   KernelWork point;
-  count_stencil(m, st, false, &own, &point);
+  count_stencil(NULL, m, st, &own, &point);
   w->f32_ops += own.f32_ops;
   w->f64_ops += own.f64_ops;
 }
@@ -105,7 +110,7 @@ void stencil_work(const Module *m, const Stencil *st, Work *w) {
 void stencil_point_work(const TargetInfo *t, const Module *m, const Stencil *st, KernelWork *w) {
   Work own;
   KernelWork point;
-  count_stencil(m, st, t->range_guards && !m->fast_math, &own, &point);
+  count_stencil(t, m, st, &own, &point);
   w->instructions += point.instructions;
   w->f64 += point.f64;
   w->chained += point.chained;
@@ -121,7 +126,7 @@ static double edge_pieces(const TargetInfo *t, const Module *m, const Stencil *s
     KernelWork point = {0};
     if (&st->pieces[k] == most)
       continue;
-    count_ops(m, st->pieces[k].body, t->range_guards && !m->fast_math, &own, &point);
+    count_ops(t, m, st->pieces[k].body, &own, &point);
     sum += point.instructions + tuning.edge_piece;
   }
   return sum;
