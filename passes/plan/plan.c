@@ -299,13 +299,25 @@ static double prefer_whole(PassContext *c, const Module *m, double seconds, Sche
   return all;
 }
 
-/* Are other families looked at beside plan `s` of `m`: all was left open, the size of the grid is known, and nothing
- * but what is counted decided on streamed tiles? Where `expected` seconds of a step are, kernels were looked at. The
- * model is fitted to hardware with asynchronous copies. */
+/* Are other families looked at beside plan `s` of `m`: the tile's shape was left open, the size of the grid is known,
+ * and nothing but what is counted decided on streamed tiles? Where `expected` seconds of a step are, kernels were
+ * looked at. The model is fitted to hardware with asynchronous copies. */
 static bool may_have_rivals(const PassContext *c, const Module *m, const Schedule *s, double expected) {
   const Schedule *want = c->schedule;
-  return c->target->simt && c->target->async_copy && want->family == FAMILY_AUTO && !says_launches(want) &&
-         !says_tile(want) && want->size[0] > 0 && s->family == FAMILY_STREAM && expected <= 0 && !m->part;
+  Schedule shape = *want;
+  shape.T = 0;
+  shape.edges = 0;
+  return c->target->simt && c->target->async_copy && want->family == FAMILY_AUTO && !says_tile(&shape) &&
+         want->size[0] > 0 && s->family == FAMILY_STREAM && expected <= 0 && !m->part;
+}
+
+/* Makes plan `s` of `m`, whose time steps a tile are given, that of another family where that is expected to be faster.
+ */
+static bool prefer_rival_of_steps(PassContext *c, const Module *m, Schedule *s) {
+  Module *cut = module_trial(m);
+  if (may_have_rivals(c, m, s, 0) && plan_cut_apply(c, cut, s))
+    prefer_rival(c, m, cut, s);
+  return true;
 }
 
 bool plan_make(PassContext *c, const Module *m, Schedule *s) {
@@ -318,7 +330,7 @@ bool plan_make(PassContext *c, const Module *m, Schedule *s) {
     return plan_framed(c, m, s);
   if (c->target->simt && schedule_gives_steps(&want)) {
     want.family = plan_family_for_steps(c, m);
-    return plan_make(&with, m, s);
+    return plan_make(&with, m, s) && prefer_rival_of_steps(c, m, s);
   }
   if (wants_one_step(&want) && cpu_streams_rounds(c, m)) {
     want.family = FAMILY_STREAM;

@@ -16,6 +16,8 @@
 typedef struct ModelEntry ModelEntry;
 typedef struct PlanAnswer PlanAnswer;
 struct ModelCache {
+  Schedule rival;        /* the plan of another family than what is counted says that was taken last (rivals.c) */
+  const char *why_rival; /* why; NULL: there is none */
   int32_t n, nanswers;
   ModelEntry *entries;
   PlanAnswer *answers;
@@ -38,8 +40,7 @@ bool schedule_time(PassContext *c, const Module *m, const Schedule *s, const int
 /* The same with what tiles at edges take, where they are in one kernel with others. */
 bool schedule_time_with_edges(PassContext *c, const Module *m, const Schedule *s, const int64_t *size,
                               ScheduleTime *out);
-/* The same, also where they have a kernel of their own: both are looked at. In rank 3 tiles at edges are left out then:
- * the loops of streamed ones are split behind what is looked at (pass split-loops). */
+/* The same, also where they have a kernel of their own: both are looked at. */
 bool schedule_time_parted(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, ScheduleTime *out);
 /* Picoseconds a point and step of module `m` on a grid of extents `size` (NULL: a large one) under schedule `s`, where
  * its family has an estimate of its own, for its kernels do not say how long their loops are; 0: it has none. */

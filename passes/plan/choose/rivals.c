@@ -8,6 +8,7 @@
 #include "passes/plan/choose/resolve.h"
 
 #include <math.h>
+#include <string.h>
 
 /* The plan that family `id` comes to for module `m`, whose step is neither cut nor repeated, where all else is open, in
  * *s, and the seconds a step that are expected of it; infinite: there is none. Messages are dropped. */
@@ -24,13 +25,23 @@ static double rival_seconds(const PassContext *c, const Module *m, FamilyId id, 
   return schedule_time_parted(&with, plan_tiled_copy(cut, s->T), s, want.size, &time) ? time.seconds : INFINITY;
 }
 
-/* Does what is counted of plan `s` of `cut` say too little of it: its loop is longer than near caches hold, registers
- * lack once it is lowered, or it makes several stencils of a single step, which a launch each would make as well?
- * `time`: what its kernels are expected to take. */
+/* Words that a thread lacks are many from this part of its registers on: few are loaded again beside other work. */
+enum { MANY_SPILLED = 16 };
+
+/* Does what is counted of plan `s` of `cut` say too little of it: its loop is longer than near caches hold, many
+ * registers lack once it is lowered, or it makes several stencils of a single step, which a launch each would make as
+ * well? `time`: what its kernels are expected to take. */
 static bool counts_too_little(const Module *cut, const Schedule *s, const ScheduleTime *time) {
   int32_t n;
   last_level(cut, &n);
-  return time->spilled > 0 || time->fetched > 0 || (s->T == 1 && n > 1);
+  return MANY_SPILLED * time->spilled > time->registers || time->fetched > 0 || (s->T == 1 && n > 1);
+}
+
+/* May family `id` be what `want` asks for, which leaves the family open: a launch a stencil makes one step, and is no
+ * cut? */
+static bool may_be(const Schedule *want, FamilyId id) {
+  bool uncut = !want->fuse || strcmp(want->fuse, "none") == 0;
+  return !family_is_plain(id) || (want->T <= 1 && uncut && !want->edges && !want->repeats);
 }
 
 double prefer_rival(PassContext *c, const Module *m, const Module *cut, Schedule *s) {
@@ -42,14 +53,19 @@ double prefer_rival(PassContext *c, const Module *m, const Module *cut, Schedule
     return 0;
   double least = tuning.clearly * time.seconds;
   for (size_t i = 0; i < sizeof rivals / sizeof *rivals; i++) {
-    double seconds = rival_seconds(c, m, rivals[i], &other);
+    double seconds = may_be(c->schedule, rivals[i]) ? rival_seconds(c, m, rivals[i], &other) : INFINITY;
     best = seconds < least ? other : best;
     least = fmin(seconds, least);
   }
   if (best.family == s->family)
     return time.seconds;
-  diag_remark(c->diags, no_loc(), "tiles are not streamed: family %s is expected to be faster",
-              family_name(best.family));
+  const char *why = arena_printf(c->arena, "tiles are not streamed: family %s is expected to take %.2f of the time",
+                                 family_name(best.family), least / time.seconds);
+  diag_remark(c->diags, no_loc(), "%s", why);
   *s = best;
+  if (c->cache) {
+    c->cache->rival = best;
+    c->cache->why_rival = why;
+  }
   return least;
 }

@@ -41,26 +41,38 @@ static double tiles_at_ends(const Module *m, int d, int32_t tile) {
 typedef enum EdgesAsked { NO_EDGES, EDGES_IN_KERNEL, EDGES_PARTED } EdgesAsked;
 
 /* What the blocks of version `version` of kernel `k` of `m`, which makes `w`, take in a launch of their own, if they
- * are the part `share` of `space`; *spilled: the words that a thread lacks. */
+ * are the part `share` of `space`. *out becomes what its load has of registers, if that is more; words that a thread
+ * lacks are added to it, as many of them as there are tiles at edges, if they are theirs, and so are instructions
+ * fetched anew, but not those of tiles at edges: they have code for pieces that no tile runs all of, and waits for it
+ * are expected up to three times as long as they are. */
 static LaunchTime version_time(const TargetInfo *t, const Module *m, Kernel *k, const LaunchWork *w, KernelSpace space,
-                               double share, int version, int32_t *spilled) {
+                               double share, int version, ScheduleTime *out) {
+  double part = version ? space.edges : 1;
   space = (KernelSpace){space.points * share, space.blocks * share, version};
   LaunchLoad load = launch_load(t, m, k, w, NULL, space);
   load.registers = kernel_version_registers(t, m, k, version, &load.spilled);
   load.at_edge = version ? load.work.instructions : 0;
-  *spilled = load.spilled;
+  out->spilled += (int32_t)(part * load.spilled);
+  out->fetched += version ? 0 : load.work.fetched;
+  out->registers = load.registers > out->registers ? load.registers : out->registers;
   return model_launch(t, &load);
+}
+
+/* Takes into *out what is worse in *one. */
+static void keep_worst(const ScheduleTime *one, ScheduleTime *out) {
+  out->spilled = one->spilled > out->spilled ? one->spilled : out->spilled;
+  out->fetched = one->fetched > out->fetched ? one->fetched : out->fetched;
+  out->registers = one->registers > out->registers ? one->registers : out->registers;
 }
 
 /* The time of the launch of kernel `k` if tiles at edges, the part space.edges of all, have a kernel of their own
  * beside that of others. */
 static LaunchTime parted_time(const TargetInfo *t, const Module *m, Kernel *k, const LaunchWork *w, KernelSpace space,
                               ScheduleTime *out) {
-  int32_t inner, edge;
-  LaunchTime both[] = {version_time(t, m, k, w, space, 1 - space.edges, 0, &inner),
-                       version_time(t, m, k, w, space, space.edges, 1, &edge)};
-  int32_t spilled = inner + (int32_t)(space.edges * edge);
-  out->spilled = spilled > out->spilled ? spilled : out->spilled;
+  ScheduleTime worst = {0};
+  LaunchTime both[] = {version_time(t, m, k, w, space, 1 - space.edges, 0, &worst),
+                       version_time(t, m, k, w, space, space.edges, 1, &worst)};
+  keep_worst(&worst, out);
   return space.edges >= 1 ? both[1] : model_beside(2, both);
 }
 
@@ -91,9 +103,7 @@ static LaunchTime launch_time(const TargetInfo *t, const Module *of, const Modul
   if (edges == EDGES_PARTED && kernel_has_versions(k))
     return parted_time(t, m, k, w, space, out);
   LaunchLoad load = launch_load(t, m, k, w, NULL, space);
-  out->spilled = load.spilled > out->spilled ? load.spilled : out->spilled;
-  out->fetched = load.work.fetched > out->fetched ? load.work.fetched : out->fetched;
-  out->registers = load.registers > out->registers ? load.registers : out->registers;
+  keep_worst(&(ScheduleTime){.spilled = load.spilled, .fetched = load.work.fetched, .registers = load.registers}, out);
   return model_launch(t, &load);
 }
 
@@ -102,6 +112,14 @@ static void keep_first(void *user, const Diag *d) {
   const char **first = user;
   if (!*first && d->kind == DIAG_ERROR)
     *first = d->message;
+}
+
+/* The pipeline that lowers `m`, which has a plan, to be looked at. Streamed tiles of planes at edges have their long
+ * loops split, if they are asked for as in a kernel of their own: the model counts the rounds between edges then. */
+static const char *sketched(PassContext *c, const Module *m, EdgesAsked edges) {
+  const char *text = family_pipeline(c->arena, c->target, m, false);
+  bool splits = edges == EDGES_PARTED && m->grid.rank == GRID_RANK && family_row(m->plan->family)->streamed;
+  return splits ? arena_printf(c->arena, "%s,split-loops", text) : text;
 }
 
 /* The time that schedule `s` takes for `m`, which is lowered for it; see schedule_time. *why: what is wrong with it.
@@ -115,7 +133,7 @@ static bool time_lowered(PassContext *c, const Module *m, const Schedule *s, con
   planned.plan = s;
   planned.plan_checked = true;
   LaunchWork *work = launch_works(c->target, m, s, &count);
-  Module *k = count ? c->run(&quiet, NULL, family_pipeline(c->arena, c->target, &planned, false), &planned) : NULL;
+  Module *k = count ? c->run(&quiet, NULL, sketched(c, &planned, edges), &planned) : NULL;
   if (!k || !k->host.nseqs)
     return false;
   const HostSeq *seq = &k->host.seqs[0];
@@ -183,7 +201,7 @@ bool schedule_time_with_edges(PassContext *c, const Module *m, const Schedule *s
 
 bool schedule_time_parted(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, ScheduleTime *out) {
   Schedule along = *s;
-  if (!family_row(s->family)->tiled || s->edges != EDGES_APART || m->grid.rank == GRID_RANK)
+  if (!family_row(s->family)->tiled || s->edges != EDGES_APART)
     return schedule_time_with_edges(c, m, s, size, out);
   along.edges = EDGES_ALONG;
   return lowered_time(c, m, &along, size, EDGES_PARTED, out);

@@ -11,10 +11,11 @@
  * each of which takes what memory does. `-schedule=auto` takes this schedule where it was measured to be faster: for
  * steps that only add and multiply, sums of one field on grids of 4096^2 points and more, of 2048 rows or more, in f64
  * of 2048^2, and steps of several fields of one type on grids of 2048^2 and more (of 8192^2, in f64 of 4096^2, where
- * they have rules beyond their edges); where a field is a constant beyond an edge, if this estimate is below 0.92 of
- * what the model expects of the streamed tile. On grids of 8192^2 points and more (16384^2 where lanes have one vector)
- * it is taken for steps with roots and quotients, but no other functions, where this estimate, for the grid at hand, is
- * below 0.92 (in f64 from 4096^2 points on below 0.65) of what the model expects of the streamed tile.
+ * they have rules beyond their edges). Where a field is a constant beyond an edge, by rules from 4096^2 points on, and
+ * of steps with choices and few quotients, it is taken if this estimate is below 0.92 of what the model expects of the
+ * streamed tile. On grids of 8192^2 points and more (16384^2 where lanes have one vector) it is taken for steps with
+ * roots and quotients, but no other functions, where this estimate, for the grid at hand, is below 0.92 (in f64 from
+ * 4096^2 points on below 0.65) of what the model expects of the streamed tile.
  *
  * Measured: docs/lab/warps.md. */
 #include "passes/tile/warps.h"
@@ -301,7 +302,21 @@ bool schedule_warps(PassContext *c, const Module *m, const Schedule *want, int64
   return !why;
 }
 
-/* Does the equation only add and multiply points of the field? What others cost beside that was not measured. */
+/* Do roots, quotients and functions take no more than a quarter of the equation's time, though many are tested
+ * together? What they take over warps was measured up to 1.4 times as long as counted: of a quarter that is a tenth of
+ * all. */
+static bool is_cheap(const TargetInfo *t, const WarpLevel *e) {
+  bool ranged = t->range_guards && !e->m->fast_math;
+  double dear = 0;
+  for (int v = 0; v < e->nvalues; v++) {
+    const WarpValue *x = &e->value[v];
+    if (warps_costs(x) && type_is_float(x->type) && op_additions(x->op) > 1)
+      dear += ranged ? op_ranged_additions(x->op) : op_additions(x->op);
+  }
+  return 4 * dear <= warps_slots(e, ranged);
+}
+
+/* Does the equation only add and multiply points of the field? Others are asked for what they are expected to take. */
 static bool only_adds(const WarpLevel *e) {
   for (int v = 0; v < e->nvalues; v++) {
     const WarpValue *x = &e->value[v];
@@ -319,22 +334,28 @@ static bool sums_are_faster(const WarpLevel *e) {
                          : warps_smallest(e) == warps_largest(e);
 }
 
+/* Do fields have rules beyond their edges that lead back to cells? */
+static bool has_rules(const WarpLevel *e) { return e->ruled[0] || e->ruled[1]; }
+
 /* The same of steps of one type some of whose fields are delayed by levels that are alone in their warps, in tiles
  * with warps of their own that load and store. */
 static bool delays_are_faster(const WarpLevel *e, const WarpShape *w) {
-  return e->delay && w->move.producers && warps_smallest(e) == warps_largest(e) && !e->ruled[0] && !e->ruled[1] &&
-         !e->wraps[0] && !e->wraps[1];
+  return e->delay && w->move.producers && warps_smallest(e) == warps_largest(e) && !has_rules(e) && !e->wraps[0] &&
+         !e->wraps[1];
+}
+
+/* Is it so large that rules beyond its edges were measured to cost next to nothing? */
+static bool is_rules_size(const WarpLevel *e, const int64_t *size) {
+  double least = warps_smallest(e) > 4 ? tuning.warps_least_extent : tuning.warps_ruled_extent;
+  return (double)size[1] >= least && (double)size[0] * (double)size[1] >= least * least;
 }
 
 /* Is a grid of extents `size`, which suits warps, as large as the smallest on which such were measured to be? Rows may
  * be fewer than of a square of as many points: segments of them are dealt out to the strips, and are as long. Streamed
  * tiles need more points to be fast in f64, and of several fields; so do pipelines whose edges have rules. */
 static bool is_large_enough(const WarpLevel *e, const int64_t *size) {
-  bool f64 = warps_smallest(e) > 4, ruled = e->ruled[0] || e->ruled[1];
-  double least = ruled && !f64           ? tuning.warps_ruled_extent
-                 : ruled                 ? tuning.warps_least_extent
-                 : f64 || e->nfields > 1 ? tuning.warps_least_slow_extent
-                                         : tuning.warps_least_extent;
+  bool slow = warps_smallest(e) > 4 || e->nfields > 1;
+  double least = slow && !has_rules(e) ? tuning.warps_least_slow_extent : tuning.warps_least_extent;
   return (double)size[1] >= least && (double)size[0] * (double)size[1] >= least * least;
 }
 
@@ -363,7 +384,7 @@ static double sure_part(const WarpLevel *e, const Schedule *s, const int64_t *si
 static bool is_expected_faster(PassContext *c, const Module *m, const WarpLevel *e, const Schedule *s,
                                const Schedule *stream, const int64_t *size) {
   double part = sure_part(e, s, size);
-  return computes_roots(e) && !e->ruled[0] && !e->ruled[1] && part > 0 &&
+  return computes_roots(e) && !has_rules(e) && part > 0 &&
          cost_of(c->target, e, s, size) < part * streamed_ps(c, m, stream, size);
 }
 
@@ -396,10 +417,12 @@ bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *str
   const WarpLevel *e = warps_level(m, &why);
   const WarpLevel *own = warps_level_for(e, &s);
   WarpShape w = warps_shape(c->target, own, &s);
-  if (only_adds(e) && delays_are_faster(own, &w))
+  bool plain = only_adds(e);
+  if (plain && delays_are_faster(own, &w))
     return true;
-  if (only_adds(e))
-    return sums_are_faster(e) && is_large_enough(e, size) &&
-           (!e->constant || cost_of(c->target, e, &s, size) < tuning.clearly * streamed_ps(c, m, stream, size));
+  if (is_cheap(c->target, e) && sums_are_faster(e) && is_large_enough(e, size) &&
+      ((plain && !e->constant && (!has_rules(e) || is_rules_size(e, size))) ||
+       cost_of(c->target, e, &s, size) < tuning.clearly * streamed_ps(c, m, stream, size)))
+    return true;
   return is_expected_faster(c, m, e, &s, stream, size);
 }

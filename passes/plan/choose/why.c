@@ -105,6 +105,19 @@ static const char *whole_question(PassContext *c, const Module *m, const Schedul
   return NULL;
 }
 
+/* Says that `chosen` was taken as a rival of a streamed tile (rivals.c), if it was: `m` is planned again for that. */
+static void say_rival(const PassContext *c, const Module *m, const Schedule *want, const Schedule *chosen, Str *out) {
+  ModelCache cache = {0};
+  Schedule again;
+  PassContext with = *c;
+  with.schedule = want;
+  with.cache = &cache;
+  with.diags = diags_quiet(c->arena);
+  if (!family_row(chosen->family)->streamed && plan_make(&with, m, &again) && cache.why_rival &&
+      same_tile(&cache.rival, chosen))
+    str_addf(out, "%s\n", cache.why_rival);
+}
+
 void plan_why(PassContext *c, const Module *m, const Schedule *want, const Schedule *chosen, int most, Str *out) {
   PlanQuery q;
   PlanCandidates all;
@@ -114,6 +127,7 @@ void plan_why(PassContext *c, const Module *m, const Schedule *want, const Sched
     want = &sized;
     m = module_slice(c->arena, m);
   }
+  say_rival(c, m, want, chosen, out);
   const char *none = whole_question(c, m, want, chosen, &q);
   if (none) {
     str_addf(out, "no candidates were compared: %s\n", none);
