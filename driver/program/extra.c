@@ -3,11 +3,11 @@
 #include "driver/program/program.h"
 
 Extra program_extra(const StcProgram *p, Arena *a, const TargetInfo *t, int n, const char *const *texts) {
-  bool hides = p->kind != SOURCE_KIR && !p->options.passes && !p->cut && !p->options.no_hoist;
+  bool hides = p->kind != SOURCE_KIR && !p->options.passes && (!p->cut || p->packs) && !p->options.no_hoist;
   int padded = program_pads_rows(p, a, t, n, texts);
   if (padded)
     return (hides ? EXTRA_TESTS_PITCH : EXTRA_PITCH) + padded - 1;
-  return !hides ? EXTRA_NONE : t->simt ? EXTRA_TESTS : EXTRA_FIELDS;
+  return !hides ? EXTRA_NONE : t->simt || p->cut ? EXTRA_TESTS : EXTRA_FIELDS;
 }
 
 bool extra_pads(Extra e) { return e >= EXTRA_PITCH; }

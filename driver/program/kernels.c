@@ -2,6 +2,7 @@
 #include "driver/program/program.h"
 #include "passes/base/tuning.h"
 #include "passes/plan/choose/compare.h"
+#include "passes/plan/cost/count.h"
 
 #include <string.h>
 
@@ -190,6 +191,23 @@ Module *program_before_lowering(StcProgram *p, Workspace *w, const Target *t, co
     m = passes_run(&c, NULL, PASSES_TILING, m);
   w->muted = muted;
   return m;
+}
+
+const WetMap *program_wet(StcProgram *p, Workspace *w, const TargetInfo *t, const int64_t *size, int n,
+                          const char *const *texts) {
+  PassContext c = {.arena = w->arena,
+                   .diags = w->diags,
+                   .target = t,
+                   .schedule = &p->schedule,
+                   .loaded = p->loaded,
+                   .known = program_known(p, w->arena, EXTRA_TESTS, n, texts)};
+  bool muted = w->muted;
+  w->muted = true;
+  Module *m = program_checked(p, w, t, NULL);
+  m = m ? passes_run(&c, NULL, PASSES_PACKED, m) : NULL;
+  const WetMap *wet = m ? wet_map(&c, m, size) : NULL;
+  w->muted = muted;
+  return wet;
 }
 
 const char *program_why(StcProgram *p, Workspace *w, const Target *t, const TargetInfo *info, const Schedule *plan) {

@@ -122,6 +122,9 @@ typedef struct Compiled {
   double seconds;
 } Compiled;
 
+/* Where masks are true (passes/plan/cost/count.h). */
+typedef struct WetMap WetMap;
+
 /* Kernels in units that are compiled apart (code-units.h). */
 typedef struct CodeUnits CodeUnits;
 
@@ -203,6 +206,7 @@ struct StcProgram {
   double frontend_seconds;
   const Target *target;                /* of options.march; found when first needed */
   bool explains;                       /* `kernels` are to be those that a plan has */
+  bool packs;                          /* it is cut, and its plans may have hidden fields of tests */
   Module *kernels;                     /* the kernel IR for `target`; made when first needed */
   Schedule resolved;                   /* and its schedule */
   const Foreseen *known;               /* what was told of its runs (foresee.c), NULL: nothing */
@@ -285,6 +289,10 @@ const char *program_why(StcProgram *p, Workspace *w, const Target *t, const Targ
 /* The stencil IR that plan `plan`, which was made for `t`, has lowered, cut and tiled. Reports errors only. NULL after
  * one. */
 Module *program_before_lowering(StcProgram *p, Workspace *w, const Target *t, const Schedule *plan);
+/* Where masks of the program are true on a grid of extents `size` that has those `n` params, as far as that is known
+ * before it runs, in the workspace's memory; NULL: it is not known, or there are none. */
+const WetMap *program_wet(StcProgram *p, Workspace *w, const TargetInfo *t, const int64_t *size, int n,
+                          const char *const *texts);
 /* The program's kernel IR for its own target. NULL after an error. */
 Module *program_kernels(StcProgram *p);
 /* The code generator's options for kernels `m` of the program on `t`. */

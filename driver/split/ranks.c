@@ -235,6 +235,8 @@ StcStatus split_refresh(StcPlan *p) {
   for (int i = 0; i < split->net->size; i++)
     any |= all[i];
   StcStatus s = STC_OK;
+  for (int i = split->begin; i < split->end && any; i++)
+    split->part[i].plan->run.once_done = false;
   for (int f = 0; f < m->nfields && any; f++) {
     const FieldTransfers *t = m->fields[f].exchange == EXCHANGE_NONE ? NULL : field_transfers(p, f);
     if (t)

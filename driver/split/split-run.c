@@ -345,6 +345,28 @@ static StcStatus run_loop(StcPlan *p, int64_t first, int64_t end, double *second
   return s;
 }
 
+/* plan_run_once, before anything is recorded (workspace_guard). */
+static StcStatus once_guarded(void *arg) {
+  StcPlan *q = arg;
+  StcStatus s = plan_run_once(q);
+  return s ? s : q->device.kind->wait(&q->device);
+}
+
+/* Has each part compute what is computed once, of the fields that it has: of masks, where tiles have nothing to do. */
+static StcStatus compute_once(StcPlan *p) {
+  const StcPlan *first = p->split->part[p->split->begin].plan;
+  StcStatus s = STC_OK;
+  if (p->split->turns || p->split->phases || first->device.kind->whole || !first->build->code.module->host.once.nops)
+    return STC_OK;
+  for (int i = p->split->begin; i < p->split->end && !s; i++) {
+    StcPlan *q = p->split->part[i].plan;
+    s = workspace_guard(&q->w, once_guarded, q);
+    if (s && s != STC_INTERRUPTED)
+      split_name_part(p, i);
+  }
+  return split_agree(p, s);
+}
+
 /* Has the transport make ready what it can before the clock starts, before the plan's first steps. */
 static StcStatus make_ready(StcPlan *p, StcStatus s) {
   Split *split = p->split;
@@ -382,6 +404,7 @@ StcStatus split_run(StcPlan *p, StcStatus s, int64_t steps, double *seconds) {
   share_scalars(p);
   for (int i = p->split->begin; i < p->split->end && !net; i++)
     p->split->part[i].plan->run.stop = p->run.stop;
+  s = s ? s : compute_once(p);
   s = make_ready(p, s);
   int64_t first = p->run.done;
   p->split->goal = first + steps;

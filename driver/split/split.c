@@ -22,6 +22,11 @@ typedef struct SplitArgs {
 
 /* The first parts have one point more where they cannot all have as many. */
 void split_part_range(const Split *s, int d, int64_t parts, int64_t i, int64_t *lo, int64_t *hi) {
+  if (s->cuts[d]) {
+    *lo = s->cuts[d][i];
+    *hi = s->cuts[d][i + 1] - 1;
+    return;
+  }
   int64_t extent = s->hi[d] - s->lo[d] + 1, each = extent / parts, more = extent % parts;
   *lo = s->lo[d] + i * each + (i < more ? i : more);
   *hi = *lo + each - (i < more ? 0 : 1);
@@ -283,11 +288,17 @@ static bool rings_fit(const SplitArgs *a, const StcProgram *program) {
   return fits;
 }
 
-/* Makes the program for a part, or those of the phases of its step. */
+/* Makes the program for a part, or those of the phases of its step. A part that has memory and code of its own has
+ * classes of tiles (pass tile-classes), which it makes for itself. */
 static StcStatus make_program(SplitArgs *a, bool lean) {
   StcPlan *p = a->plan;
-  return phases_are_needed(p) ? phases_make(p, a->cut, lean, &p->split->program)
-                              : program_distribute(p->program, a->cut, lean, &p->split->program);
+  Split *s = p->split;
+  if (phases_are_needed(p))
+    return phases_make(p, a->cut, lean, &s->program);
+  StcStatus st = program_distribute(p->program, a->cut, lean, &s->program);
+  if (!st)
+    s->program->packs = !s->turns;
+  return st;
 }
 
 /* Makes the program for a part: where no rank is to have the whole grid, if that is possible (s->lean). */
@@ -456,6 +467,8 @@ static StcStatus open_guarded(void *arg) {
   StcPlan *p = a->plan;
   p->split->devices = arena_printf(p->w.arena, "%s", a->text);
   StcStatus st = split_agree(p, cut_grid(a));
+  if (!st)
+    split_weigh(p, a->n, a->defines);
   if (!st)
     st = split_agree(p, make_parts(a));
   if (!st)

@@ -4,6 +4,7 @@
  *   split.c         making it: how the grid is cut, on which devices the parts are, the program for a part
  *   split-shape.c   what --split says
  *   split-choose.c  how many parts along which dimension, if that is not said
+ *   split-live.c    cuts that give parts as many live points where masks are known
  *   split-every.c   after how many steps they exchange
  *   exchange.c      which cells go from which part to which
  *   whole.c         fields of the whole grid to the parts and back
@@ -133,6 +134,8 @@ struct Split {
   const char *devices; /* as they were asked for, in memory of the plan's */
   int64_t parts[MAX_RANK], lo[MAX_RANK], hi[MAX_RANK];
   int rank, nparts;
+  const int64_t *cuts[MAX_RANK]; /* the first point of each part in a dimension, and that behind the last; NULL: parts
+                                    have as many each */
   PartPlan *part;
   Net *net;
   bool own_net; /* it goes with the plan */
@@ -208,6 +211,9 @@ StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, cons
                          int64_t memory, int n, const char *const *defines, StcPlan **out);
 /* The points of dimension `d` that the part in place `i` of `parts` of that dimension owns. */
 void split_part_range(const Split *s, int d, int64_t parts, int64_t i, int64_t *lo, int64_t *hi);
+/* Where masks are known, and parts do nothing for dry tiles: cuts the grid so that each has about as many live points,
+ * when their plans are prepared. All ranks call it. defines: the plan's `n` params. */
+void split_weigh(StcPlan *p, int n, const char *const *defines);
 /* Can all parts of this rank that have something for each other send it from device to device? */
 bool parts_are_near(StcPlan *p);
 /* The transfer's cells between the field's memory in the part that is here and `side`, where they lie side by side. */

@@ -203,6 +203,8 @@ StcStatus split_scatter(StcPlan *p) {
   for (int i = 0; i < m->nparam_arrays && (!s || p->split->net); i++)
     s = scatter_array(p, i, s);
   p->split->age = 0;
+  for (int i = p->split->begin; i < p->split->end; i++)
+    p->split->part[i].plan->run.once_done = false;
   ghosts_scattered(p);
   return s;
 }

@@ -43,9 +43,19 @@ static int last_launch(const HostSeq *seq) {
   return last;
 }
 
+/* Does a kernel go by the classes of its tiles? Those of a window would begin elsewhere. */
+static bool goes_by_class(const Module *m) {
+  bool goes = false;
+  for (int i = 0; i < m->nkernels; i++)
+    goes = goes || m->kernels[i].by_class;
+  return goes;
+}
+
 /* The rows of a tile of the last launch of the sequence, 0 if it cannot be made in windows along dimension `d`. */
 static int64_t window_tile(const StcPlan *q, const HostSeq *seq, int d) {
   int64_t tile = 0;
+  if (goes_by_class(q->build->code.module))
+    return 0;
   for (int i = last_launch(seq); i < seq->nops && seq->ops[i].kind == HOST_LAUNCH; i++) {
     const Kernel *k = window_kernel(q, seq->ops[i].a, d);
     if (!k || (tile && tile != k->tile[d]))
@@ -59,7 +69,7 @@ bool launches_trimmed(const StcPlan *q) {
   const Module *m = q->build->code.module;
   const HostSeq *seq = &m->host.seqs[0];
   int d = window_dimension(m);
-  bool all = d >= 0;
+  bool all = d >= 0 && !goes_by_class(m);
   for (int i = last_launch(seq); i < seq->nops && seq->ops[i].kind == HOST_LAUNCH; i++)
     all = all && covers_gives(m, &m->kernels[seq->ops[i].a], d);
   return all;

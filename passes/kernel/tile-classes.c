@@ -624,6 +624,7 @@ static Value *load_class(Builder *b, const Module *m, const Kernel *k, int32_t b
 /* Gives kernel `k` versions as `how` says, by the classes in `buffer`, those of `part`. list: of its tiles, -1: none.
  */
 static void add_versions(const Module *m, Kernel *k, int32_t buffer, const Making *how, Part part, int32_t list) {
+  k->by_class = true;
   block_renumber(k->body, 0);
   Block **place = versions_place(k), *body = *place, *own = block_new(m->arena, body->parent);
   Block *before = list >= 0 ? block_new(m->arena, NULL) : own;
@@ -668,6 +669,7 @@ static int32_t add_mixed(Classifier *x, int index, int32_t buffer, const Making 
   if (own.narrays)
     memcpy(own.arrays, m->kernels[index].arrays, sizeof *own.arrays * (size_t)own.narrays);
   add_versions(m, &own, buffer, how, MIXED, list_of(x, &own, buffer, how, MIXED));
+  own.skips_dry = how->has[CLASS_NONE];
   ARENA_PUSH(m->arena, m->kernels, m->nkernels, own);
   return m->nkernels - 1;
 }
@@ -757,6 +759,7 @@ Module *pass_tile_classes(PassContext *c, Module *m, int n, const PassOption *o)
     Part part = how[i].parted ? UNMIXED : WHOLE;
     int32_t list = list_of(&x, &m->kernels[i], buffer, &how[i], part);
     add_versions(m, &m->kernels[i], buffer, &how[i], part, list);
+    m->kernels[i].skips_dry = dead[i];
     simplify_kernel(c, m, &m->kernels[i]);
     pass_stat(c, 1, "tile-classes", "kernels with versions by class of tile%s%s: %s",
               dead[i] ? ", nothing to do for dry ones" : "", how[i].parted ? ", mixed ones apart" : "",

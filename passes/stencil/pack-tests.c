@@ -342,7 +342,7 @@ Module *pass_pack_tests(PassContext *c, Module *m, int n, const PassOption *o) {
   p->m = m;
   p->round = 1;
   (void)n, (void)o;
-  if (m->time_tile > 1 || m->part)
+  if (m->time_tile > 1)
     return m;
   module_renumber(m);
   kept_own_lists(m);

@@ -2,6 +2,7 @@
  * made, which then suits the part of the grid where they are true. They are read once more for the run. */
 #include "driver/cli/run/job.h"
 #include "driver/cli/used/used.h"
+#include "driver/split/split.h"
 #include "driver/instance/runner.h"
 #include "driver/data/writer.h"
 #include "driver/program/program.h"
@@ -59,17 +60,18 @@ static StcStatus foresee(const Job *j, StcPlan *plan, const FieldOption *o, Fiel
   return s;
 }
 
-/* Are there masks of which choices on `device` depend: on one GPU, of a program whose kernels are not made yet? */
+/* Are there masks of which choices on `device` depend: on one GPU the schedule, of a program whose kernels are not made
+ * yet; where the grid is cut, how, which rank 0 chooses? */
 static bool depends(const Job *j, const char *device) {
   const Module *m = j->program->module;
+  bool gpu = strncmp(device, "host", 4) != 0 && strcmp(device, "ref") != 0;
   return m->level == LEVEL_SIR && find_tested(m, ARENA_ARRAY(j->c->arena, bool, m->nfields + 1)) && j->c->nin &&
-         !j->net && !j->c->split && strncmp(device, "host", 4) != 0 && strcmp(device, "ref") != 0;
+         (j->net ? !j->net->rank && !j->c->memory : gpu);
 }
 
-StcStatus foresee_fields(const Job *j, const char *device) {
+/* foresee_fields, where choices depend on that. */
+static StcStatus foresee_here(const Job *j) {
   StcPlan *sizes = NULL;
-  if (!depends(j, device))
-    return STC_OK;
   StcStatus s = stc_plan_new(j->program, "ref", 0, NULL, &sizes);
   if (!s)
     plan_warned(sizes);
@@ -78,4 +80,9 @@ StcStatus foresee_fields(const Job *j, const char *device) {
   if (sizes)
     stc_plan_free(sizes);
   return s;
+}
+
+StcStatus foresee_fields(const Job *j, const char *device) {
+  StcStatus s = depends(j, device) ? foresee_here(j) : STC_OK;
+  return j->net ? net_agree(j->net, s, &(int){0}) : s;
 }

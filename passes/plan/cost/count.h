@@ -98,6 +98,8 @@ typedef struct WetParts {
 WetParts wet_parts(const WetMap *w, const double *tile, const Extent *reach);
 /* The part of the grid's points at which all words have all bits. */
 double wet_share(const WetMap *w);
+/* The part of the points at which a word has any bit that lie before row `row` of dimension `d`. */
+double wet_before(const WetMap *w, int d, double row);
 /* Where the masks of `m` are true on a grid of extents `size`, as far as c->known tells, in c->arena; NULL: it does
  * not. Numbers the values of inits. */
 const WetMap *wet_map(PassContext *c, const Module *m, const int64_t *size);

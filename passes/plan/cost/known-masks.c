@@ -320,6 +320,17 @@ WetParts wet_parts(const WetMap *w, const double *tile, const Extent *reach) {
   return parts;
 }
 
+double wet_before(const WetMap *w, int d, double row) {
+  int64_t none[MAX_RANK] = {0}, before[MAX_RANK];
+  double at = fmin(fmax(0, row / (double)w->size[d]), 1) * (double)w->n[d], part = at - floor(at);
+  memcpy(before, w->n, sizeof before);
+  before[d] = (int64_t)floor(at);
+  double first = (double)count(w, w->any, none, before);
+  before[d] += before[d] < w->n[d];
+  double next = (double)count(w, w->any, none, before);
+  return (first + part * (next - first)) / (double)count(w, w->any, none, w->n);
+}
+
 double wet_share(const WetMap *w) {
   int64_t none[MAX_RANK] = {0}, points = 1;
   for (int d = 0; d < w->rank; d++)

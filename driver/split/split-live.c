@@ -1,0 +1,123 @@
+/* driver/split/split-live.c: where masks are known before a program runs, the grid is cut so that parts have about as
+ * many live points each: kernels do nothing for tiles without one (pass tile-classes), so that a part of land is done at
+ * once. What the cuts are changes no bits. No part has more than twice the rows of an equal one, nor less than an
+ * eighth: memory is taken for dry points, too. */
+#include "driver/split/split.h"
+#include "passes/plan/cost/count.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A part has at most MOST times the rows of an equal one, and one of LEAST of them at the fewest; a dry point counts
+ * DRY of a live one that is evenly spread; what must be gained, of the largest part's live points. */
+enum { MOST = 2, LEAST = 8 };
+static const double DRY = 0.02, GAIN = 0.05;
+
+/* Do all launches of the steps of plan `q` skip dry tiles? Those at edges need not. */
+static bool skips_dry(const StcPlan *q) {
+  const Module *m = q->build ? q->build->code.module : NULL;
+  const HostSeq *seq = m && m->host.nseqs ? &m->host.seqs[0] : NULL;
+  int skip = 0;
+  for (int i = 0; seq && i < seq->nops; i++) {
+    const Kernel *k = seq->ops[i].kind == HOST_LAUNCH ? &m->kernels[seq->ops[i].a] : NULL;
+    if (k && !k->skips_dry && !k->leaves_out)
+      return false;
+    skip += k && k->skips_dry;
+  }
+  return skip > 0;
+}
+
+/* May the grid be cut otherwise than equally? */
+static bool may_weigh(const StcPlan *p) {
+  const Split *s = p->split;
+  return s->nparts > 1 && !s->turns && !s->phases && s->rank <= GRID_RANK && !p->module->members &&
+         !module_scaled(p->program->module) && skips_dry(s->part[s->begin].plan);
+}
+
+/* What the first `row` rows of dimension `d` weigh, of 1. */
+static double weight_before(const WetMap *w, int d, double row) {
+  return (1 - DRY) * wet_before(w, d, row) + DRY * row / (double)w->size[d];
+}
+
+/* The first row behind which rows from 0 on weigh `share` or more. */
+static int64_t row_behind(const WetMap *w, int d, double share) {
+  int64_t lo = 0, hi = w->size[d];
+  while (lo < hi) {
+    int64_t middle = lo + (hi - lo) / 2;
+    if (weight_before(w, d, (double)middle) < share)
+      lo = middle + 1;
+    else
+      hi = middle;
+  }
+  return lo;
+}
+
+/* Cuts the rows of dimension `d` into `n` parts, in cuts[n + 1], rows counted from 0. */
+static void cut_rows(const WetMap *w, int d, int64_t n, int64_t *cuts) {
+  int64_t rows = w->size[d], most = (MOST * rows + n - 1) / n, least = rows / (LEAST * n);
+  least = least < 1 ? 1 : least;
+  cuts[0] = 0;
+  for (int64_t i = 1; i <= n; i++) {
+    int64_t left = n - i, lo = cuts[i - 1] + least, hi = cuts[i - 1] + most;
+    lo = rows - left * most > lo ? rows - left * most : lo;
+    hi = rows - left * least < hi ? rows - left * least : hi;
+    int64_t at = row_behind(w, d, (double)i / (double)n);
+    cuts[i] = i == n ? rows : at < lo ? lo : at > hi ? hi : at;
+  }
+}
+
+/* The live points of the part that has most of them between such cuts (NULL: equal ones), of all. */
+static double largest_share(const StcPlan *p, const WetMap *w, int d, const int64_t *cuts) {
+  const Split *s = p->split;
+  double most = 0;
+  for (int64_t i = 0; i < s->parts[d]; i++) {
+    int64_t lo, hi;
+    split_part_range(s, d, s->parts[d], i, &lo, &hi);
+    double from = (double)(cuts ? cuts[i] : lo - s->lo[d]), to = (double)(cuts ? cuts[i + 1] : hi + 1 - s->lo[d]);
+    most = fmax(most, wet_before(w, d, to) - wet_before(w, d, from));
+  }
+  return most;
+}
+
+/* Cuts dimension `d`, if that pays, in cuts[parts + 1], and says so; false: it does not. */
+static bool weigh_dimension(StcPlan *p, const WetMap *w, int d, int64_t *cuts) {
+  const Split *s = p->split;
+  cut_rows(w, d, s->parts[d], cuts);
+  double before = largest_share(p, w, d, NULL), now = largest_share(p, w, d, cuts);
+  if (now > (1 - GAIN) * before)
+    return false;
+  Str rows = {.arena = p->w.arena};
+  for (int64_t i = 0; i < s->parts[d]; i++)
+    str_addf(&rows, "%s%lld", i ? " + " : "", (long long)(cuts[i + 1] - cuts[i]));
+  context_remark(p->w.context,
+                 "parts: cut along dimension %d by live points, %s rows, so that a part has at most %.0f %% of them; "
+                 "equal parts would have up to %.0f %%",
+                 d, rows.s, 100 * now, 100 * before);
+  for (int64_t i = 0; i <= s->parts[d]; i++)
+    cuts[i] += s->lo[d];
+  return true;
+}
+
+void split_weigh(StcPlan *p, int n, const char *const *defines) {
+  Split *s = p->split;
+  int64_t size[MAX_RANK] = {0};
+  if (!may_weigh(p))
+    return;
+  for (int d = 0; d < s->rank; d++)
+    size[d] = s->hi[d] - s->lo[d] + 1;
+  const StcPlan *q = s->part[s->begin].plan;
+  const WetMap *w =
+      split_leads(s) ? program_wet(p->program, &p->w, target_info(q->build->code.target), size, n, defines) : NULL;
+  for (int d = 0; d < s->rank; d++) {
+    int64_t *cuts = ARENA_ARRAY(p->w.arena, int64_t, s->parts[d] + 1);
+    bool weighed = w && s->parts[d] > 1 && weigh_dimension(p, w, d, cuts);
+    if (s->net && s->net->size > 1) {
+      s->net->broadcast(s->net, &weighed, sizeof weighed, 0);
+      s->net->broadcast(s->net, cuts, sizeof *cuts * (size_t)(s->parts[d] + 1), 0);
+    }
+    s->cuts[d] = weighed ? cuts : NULL;
+  }
+  for (int i = 0; i < s->nparts; i++)
+    for (int d = 0; d < s->rank; d++)
+      split_part_range(s, d, s->parts[d], s->part[i].at[d], &s->part[i].lo[d], &s->part[i].hi[d]);
+}
