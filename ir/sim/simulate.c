@@ -310,12 +310,12 @@ static void count_steps(void *user, int64_t steps) {
   s->b->done += steps;
 }
 
-/* The inits, and what is computed once. */
-static int run_first(Sim *s, HostRun *h, bool run_inits, const bool *skip_init) {
+/* The inits, and if `steps` follow, what is computed once: ghost cells that inits left may be exchanged before. */
+static int run_first(Sim *s, HostRun *h, bool run_inits, const bool *skip_init, int64_t steps) {
   s->keep = skip_init;
   int failed = run_inits ? host_sequence_run(h, &s->m->host.init) : 0;
   s->keep = NULL;
-  return failed ? failed : host_sequence_run(h, &s->m->host.once);
+  return failed || !steps ? failed : host_sequence_run(h, &s->m->host.once);
 }
 
 /* The inits and then the time steps, with the reductions between them, which may end the run. */
@@ -338,7 +338,7 @@ static bool run_host(Sim *s, int64_t steps, bool run_inits, const bool *skip_ini
                .reduced_user = b->user,
                .diags = s->d,
                .wrong = 1};
-  int failed = run_first(s, &h, run_inits, skip_init);
+  int failed = run_first(s, &h, run_inits, skip_init, steps);
   b->done = 0;
   if (b->see)
     return !failed && !see(s, &h, first) && s->faults == 0;
