@@ -195,6 +195,9 @@ static void find_window(ExplainedParts *x) {
   const Explanation *p = &x->part;
   const Module *m = p->kernels;
   x->window = -1;
+  for (int i = 0; i < p->nkernels; i++)
+    if (p->list[i].kernel->by_class) /* tiles of a window would begin elsewhere (windows.c) */
+      return;
   for (int d = 0; d < x->rank - 1 && x->window < 0 && p->nkernels; d++) {
     const Kernel *k = p->list[p->nkernels - 1].kernel;
     for (int i = 0; i < k->nargs && x->parts[d] > 1; i++)
@@ -370,6 +373,19 @@ typedef struct PartArgs {
   ExplainedParts *x;
 } PartArgs;
 
+/* What is known of live points, told of the parts that are asked for. */
+static void note_live(const Explanation *e, ExplainedParts *x) {
+  Workspace *w = &x->part.program->w;
+  const WetMap *wet = program_wet(e->program, w, target_info(e->target), e->extents, 0, NULL);
+  LiveCuts cuts;
+  for (int d = 0; d < x->rank && wet; d++)
+    if (live_cuts(w->arena, wet, d, x->parts[d], &cuts))
+      x->live[d] = arena_printf(e->arena,
+                                "live points: a run cuts dimension %d into %s rows, so that a part has at most %.0f %% of "
+                                "them, for %.0f; what follows is of equal parts",
+                                d, cuts.rows, 100 * cuts.most, 100 * cuts.equal);
+}
+
 /* Lowers the part's program, and finds all figures of the parts asked for. */
 static StcStatus fill_guarded(void *arg) {
   PartArgs *a = arg;
@@ -379,6 +395,7 @@ static StcStatus fill_guarded(void *arg) {
   p->kernels = program_kernels(p->program);
   if (!p->kernels)
     return STC_INPUT;
+  note_live(a->e, x);
   p->target = p->program->target;
   p->schedule = p->program->resolved;
   p->info = a->e->info;
@@ -409,6 +426,8 @@ static StcStatus fill_guarded(void *arg) {
 static StcStatus fill_parts(const Explanation *e, ExplainedParts *x) {
   PartArgs args = {e, x};
   StcStatus s = program_distribute(e->program, cut_text(e->arena, x->rank, x->cut), false, &x->part.program);
+  if (!s)
+    x->part.program->packs = x->part.program->explains = e->program->explains;
   return s ? s : workspace_guard(&x->part.program->w, fill_guarded, &args);
 }
 
@@ -504,6 +523,9 @@ void explain_print_parts(FILE *to, const Explanation *e) {
   print_shape(to, p->own, x->rank, 0);
   fprintf(to, " points, exchange after %lld step%s, %s: %.4g GB/s, %.2g us a message\n", (long long)p->steps,
           p->steps > 1 ? "s" : "", x->net->text, x->net->bandwidth * 1e-9, x->net->latency * 1e6);
+  for (int d = 0; d < x->rank; d++)
+    if (x->live[d])
+      fprintf(to, "  %s\n", x->live[d]);
   for (int d = 0; d < x->rank; d++)
     print_messages(to, arena_printf(e->arena, "dimension %d", d), &p->to[d]);
   print_messages(to, "corners", &p->to[MAX_RANK]);

@@ -156,6 +156,7 @@ struct ExplainedParts {
   int nfields, window;
   double bytes;
   PartPeriod period;
+  const char *live[MAX_RANK]; /* how a run cuts a dimension by live points, NULL: equally */
   ScalingRow scaling[SCALING_ROWS];
 };
 

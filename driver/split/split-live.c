@@ -66,35 +66,38 @@ static void cut_rows(const WetMap *w, int d, int64_t n, int64_t *cuts) {
   }
 }
 
-/* The live points of the part that has most of them between such cuts (NULL: equal ones), of all. */
-static double largest_share(const StcPlan *p, const WetMap *w, int d, const int64_t *cuts) {
-  const Split *s = p->split;
+/* The live points of the part of rows [at[i] .. at[i + 1] - 1] that has most of them, of all. */
+static double largest_share(const WetMap *w, int d, int64_t n, const int64_t *at) {
   double most = 0;
-  for (int64_t i = 0; i < s->parts[d]; i++) {
-    int64_t lo, hi;
-    split_part_range(s, d, s->parts[d], i, &lo, &hi);
-    double from = (double)(cuts ? cuts[i] : lo - s->lo[d]), to = (double)(cuts ? cuts[i + 1] : hi + 1 - s->lo[d]);
-    most = fmax(most, wet_before(w, d, to) - wet_before(w, d, from));
-  }
+  for (int64_t i = 0; i < n; i++)
+    most = fmax(most, wet_before(w, d, (double)at[i + 1]) - wet_before(w, d, (double)at[i]));
   return most;
+}
+
+bool live_cuts(Arena *a, const WetMap *w, int d, int64_t n, LiveCuts *out) {
+  int64_t *equal = ARENA_ARRAY(a, int64_t, n + 1), *cuts = ARENA_ARRAY(a, int64_t, n + 1);
+  Str rows = {.arena = a};
+  for (int64_t i = 0; i <= n; i++)
+    equal[i] = w->size[d] / n * i + (i < w->size[d] % n ? i : w->size[d] % n);
+  cut_rows(w, d, n, cuts);
+  for (int64_t i = 0; i < n; i++)
+    str_addf(&rows, "%s%lld", i ? " + " : "", (long long)(cuts[i + 1] - cuts[i]));
+  *out = (LiveCuts){cuts, rows.s, largest_share(w, d, n, cuts), largest_share(w, d, n, equal)};
+  return n > 1 && out->most <= (1 - GAIN) * out->equal;
 }
 
 /* Cuts dimension `d`, if that pays, in cuts[parts + 1], and says so; false: it does not. */
 static bool weigh_dimension(StcPlan *p, const WetMap *w, int d, int64_t *cuts) {
   const Split *s = p->split;
-  cut_rows(w, d, s->parts[d], cuts);
-  double before = largest_share(p, w, d, NULL), now = largest_share(p, w, d, cuts);
-  if (now > (1 - GAIN) * before)
+  LiveCuts x;
+  if (!live_cuts(p->w.arena, w, d, s->parts[d], &x))
     return false;
-  Str rows = {.arena = p->w.arena};
-  for (int64_t i = 0; i < s->parts[d]; i++)
-    str_addf(&rows, "%s%lld", i ? " + " : "", (long long)(cuts[i + 1] - cuts[i]));
   context_remark(p->w.context,
                  "parts: cut along dimension %d by live points, %s rows, so that a part has at most %.0f %% of them; "
                  "equal parts would have up to %.0f %%",
-                 d, rows.s, 100 * now, 100 * before);
+                 d, x.rows, 100 * x.most, 100 * x.equal);
   for (int64_t i = 0; i <= s->parts[d]; i++)
-    cuts[i] += s->lo[d];
+    cuts[i] = x.cuts[i] + s->lo[d];
   return true;
 }
 
@@ -110,7 +113,7 @@ void split_weigh(StcPlan *p, int n, const char *const *defines) {
       split_leads(s) ? program_wet(p->program, &p->w, target_info(q->build->code.target), size, n, defines) : NULL;
   for (int d = 0; d < s->rank; d++) {
     int64_t *cuts = ARENA_ARRAY(p->w.arena, int64_t, s->parts[d] + 1);
-    bool weighed = w && s->parts[d] > 1 && weigh_dimension(p, w, d, cuts);
+    bool weighed = w && weigh_dimension(p, w, d, cuts);
     if (s->net && s->net->size > 1) {
       s->net->broadcast(s->net, &weighed, sizeof weighed, 0);
       s->net->broadcast(s->net, cuts, sizeof *cuts * (size_t)(s->parts[d] + 1), 0);

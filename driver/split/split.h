@@ -211,6 +211,15 @@ StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, cons
                          int64_t memory, int n, const char *const *defines, StcPlan **out);
 /* The points of dimension `d` that the part in place `i` of `parts` of that dimension owns. */
 void split_part_range(const Split *s, int d, int64_t parts, int64_t i, int64_t *lo, int64_t *hi);
+/* The cuts of dimension `d` into `n` parts by live points of `w`: the first row of each, from 0 on, and how many there
+ * are; how many of the live points the part has that has most of them, and would have in equal parts. False: equal parts
+ * do as well. */
+typedef struct LiveCuts {
+  const int64_t *cuts;
+  const char *rows;
+  double most, equal;
+} LiveCuts;
+bool live_cuts(Arena *a, const WetMap *w, int d, int64_t n, LiveCuts *out);
 /* Where masks are known, and parts do nothing for dry tiles: cuts the grid so that each has about as many live points,
  * when their plans are prepared. All ranks call it. defines: the plan's `n` params. */
 void split_weigh(StcPlan *p, int n, const char *const *defines);

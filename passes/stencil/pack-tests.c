@@ -17,7 +17,8 @@
  * code for tiles where that is so everywhere, and for those where none does.
  *
  * The words are made by `once` stencils (pass `hoist`), and for whom that pass is, this one is, too, and on GPUs; where
- * it is asked for by `-passes=`, making an artifact is an error. A part of a grid has none. */
+ * it is asked for by `-passes=`, making an artifact is an error. A part of a grid has its own, of all the cells that it
+ * has: they are as right as the ghost cells of the fields that they are made of, which come before the first step. */
 #include "passes/registry.h"
 #include "passes/stencil/alike.h"
 
