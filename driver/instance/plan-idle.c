@@ -206,6 +206,16 @@ static StcStatus find_live(Looking *l, int i, int64_t *live) {
   return s || !k->list ? s : put_rows(l, k, busy, n);
 }
 
+/* Which kernels are launched under the plan's params, in launched[nkernels]: others stand in their place. */
+static void find_launched(const StcPlan *p, bool *launched) {
+  const Module *m = p->build->code.module;
+  const HostSeq *q;
+  for (int i = 0; (q = host_part(m, i)); i++)
+    for (int k = 0; k < q->nops; k++)
+      if (q->ops[k].kind == HOST_LAUNCH)
+        launched[kernel_chosen(m, q->ops[k].a, p->scalars)] = true;
+}
+
 /* Notes how many blocks of kernel `i` are launched. Recordings go by what was noted before: they are gone before it is
  * another, so that none is left behind an error, wherever it comes. */
 static void note_live(StcPlan *p, int i, int64_t live) {
@@ -222,6 +232,9 @@ StcStatus plan_find_live(StcPlan *p, bool look) {
     p->run.live = ARENA_ARRAY(p->w.arena, int64_t, m->nkernels + 1);
     memset(p->run.live, -1, sizeof *p->run.live * (size_t)(m->nkernels + 1));
   }
+  bool launched[m->nkernels + 1];
+  memset(launched, 0, sizeof launched);
+  find_launched(p, launched);
   Looking l = {p, look ? calloc((size_t)m->nbuffers + 1, sizeof *l.bytes) : NULL};
   StcStatus s = look && !l.bytes ? STC_MEMORY : STC_OK;
   if (s)
@@ -229,7 +242,7 @@ StcStatus plan_find_live(StcPlan *p, bool look) {
   s = s || !look ? s : p->device.kind->wait(&p->device);
   for (int i = 0; i < m->nkernels && !s; i++) {
     int64_t live = -1;
-    s = look ? find_live(&l, i, &live) : STC_OK;
+    s = look && launched[i] ? find_live(&l, i, &live) : STC_OK;
     note_live(p, i, live);
   }
   for (int i = 0; i < m->nbuffers && l.bytes; i++)

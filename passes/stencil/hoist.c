@@ -28,8 +28,8 @@
  * `-fno-hoist`, `-passes` or a cut grid says otherwise, or the free memory is less than twice what the program's fields
  * take, which a remark (`-Rpass`) says. Artifacts have none: those who launch their kernels set fields in their own
  * memory, and nobody would tell that the hidden ones are old. Where they are asked for by `-passes=`, making an
- * artifact is an error. On GPUs memory is the bound more often than arithmetic, and rules for edges differ in parts of a
- * grid: there tests alone are kept (pass pack-tests). */
+ * artifact is an error. On GPUs memory is the bound more often than arithmetic, and rules for edges differ in parts of
+ * a grid: there tests alone are kept (pass pack-tests). */
 #include "passes/base/tuning.h"
 #include "passes/registry.h"
 #include "passes/stencil/alike.h"
