@@ -530,8 +530,8 @@ typedef struct Kernel {
   int32_t narrays;
   Array *arrays;
   const KernelTests *tests; /* NULL: nothing is known of them */
-  bool by_class, skips_dry; /* it goes by the classes of its tiles (pass tile-classes), and does nothing for those without
-                               a live point; not in the text */
+  bool by_class, skips_dry; /* it goes by the classes of its tiles (pass tile-classes), and does nothing for those
+                               without a live point; not in the text */
   Block *body;
   Loc loc;
 } Kernel;

@@ -380,10 +380,11 @@ static void note_live(const Explanation *e, ExplainedParts *x) {
   LiveCuts cuts;
   for (int d = 0; d < x->rank && wet; d++)
     if (live_cuts(w->arena, wet, d, x->parts[d], &cuts))
-      x->live[d] = arena_printf(e->arena,
-                                "live points: a run cuts dimension %d into %s rows, so that a part has at most %.0f %% of "
-                                "them, for %.0f; what follows is of equal parts",
-                                d, cuts.rows, 100 * cuts.most, 100 * cuts.equal);
+      x->live[d] =
+          arena_printf(e->arena,
+                       "live points: a run cuts dimension %d into %s rows, so that a part has at most %.0f %% of "
+                       "them, for %.0f; what follows is of equal parts",
+                       d, cuts.rows, 100 * cuts.most, 100 * cuts.equal);
 }
 
 /* Lowers the part's program, and finds all figures of the parts asked for. */

@@ -1,6 +1,6 @@
 /* driver/split/split-live.c: where masks are known before a program runs, the grid is cut so that parts have about as
- * many live points each: kernels do nothing for tiles without one (pass tile-classes), so that a part of land is done at
- * once. What the cuts are changes no bits. No part has more than twice the rows of an equal one, nor less than an
+ * many live points each: kernels do nothing for tiles without one (pass tile-classes), so that a part of land is done
+ * at once. What the cuts are changes no bits. No part has more than twice the rows of an equal one, nor less than an
  * eighth: memory is taken for dry points, too. */
 #include "driver/split/split.h"
 #include "passes/plan/cost/count.h"

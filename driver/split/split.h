@@ -212,8 +212,8 @@ StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, cons
 /* The points of dimension `d` that the part in place `i` of `parts` of that dimension owns. */
 void split_part_range(const Split *s, int d, int64_t parts, int64_t i, int64_t *lo, int64_t *hi);
 /* The cuts of dimension `d` into `n` parts by live points of `w`: the first row of each, from 0 on, and how many there
- * are; how many of the live points the part has that has most of them, and would have in equal parts. False: equal parts
- * do as well. */
+ * are; how many of the live points the part has that has most of them, and would have in equal parts. False: equal
+ * parts do as well. */
 typedef struct LiveCuts {
   const int64_t *cuts;
   const char *rows;
