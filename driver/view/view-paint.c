@@ -176,14 +176,16 @@ static void draw(StcView *v, Looker *l) {
 }
 
 /* When all is drawn: the run has its values back, and the next pictures come so much later that these were no more than
- * their share of what the process computes, or, where a GPU does, of what all cores can do. */
+ * their share of what the process computes, or, where a GPU does, of what all cores can do, and that a GPU waited for
+ * them for no more than that share of the time. */
 static void rest(StcView *v) {
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
   bool gpu = v->plan->device.kind->stage_new != NULL;
-  double share = v->cost * PAINT_SHARE, least = 1.0 / MOST_PICTURES, on_all = share / (cores > 0 ? (double)cores : 1);
-  v->next = clock_seconds() + (gpu && on_all > least ? on_all : least);
+  double share = v->cost * PAINT_SHARE, least = 1.0 / MOST_PICTURES, later = share / (cores > 0 ? (double)cores : 1);
+  later = v->held * PAINT_SHARE > later ? v->held * PAINT_SHARE : later;
+  v->next = clock_seconds() + (gpu && later > least ? later : least);
   v->next_worked = gpu ? 0 : counted(CLOCK_PROCESS_CPUTIME_ID) + share;
-  v->cost = 0;
+  v->cost = v->held = 0;
   if (v->state == VIEW_RUNNING)
     view_give_back(v);
   view_tell(v);

@@ -133,6 +133,7 @@ StcStatus view_take(StcView *v, StcPlan *p) {
   StcStatus s = take_all(v, p, wishes, n);
   pthread_mutex_lock(&v->lock);
   v->drawing = false;
+  v->held += clock_seconds() - now;
   v->cost += clock_seconds() - now;
   v->taken++;
   v->taken_at = clock_seconds();

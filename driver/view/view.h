@@ -149,8 +149,8 @@ struct StcView {
   char said[160]; /* the last thing that was refused, for pages */
 
   /* Pictures. taken: how often values were; drawing: the painter, or who takes values, is at them. cost: the seconds
-   * that the present pictures have taken; next: before that time, and before the process has worked so long, there are
-   * no others. */
+   * that the present pictures have taken; held: those of them in which the run waited; next: before that time, and
+   * before the process has worked so long, there are no others. */
   Looker lookers[MAX_WISHES];
   int nvalues;
   Values values[MAX_WISHES];
@@ -158,7 +158,7 @@ struct StcView {
   signed char *lends;  /* likewise: does the plan lend it? 0: not asked yet, -1: no */
   int64_t taken, frames;
   bool drawing, painting;
-  double cost, next, next_worked, taken_at;
+  double cost, held, next, next_worked, taken_at;
   pthread_t painter;
 
   /* Curves; cleared: how often they were begun anew. */
