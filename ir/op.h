@@ -107,8 +107,17 @@ struct Value {
 
 /* Op.flags. Of a for: replicate the body; iterations are independent; the rounds of a streaming loop at edges, or those
  * between (pass split-loops); rounds to be compiled each by itself: what they have in common is not to be computed
- * before. Of an if: its first block is for tiles that touch no edge, the second for the others (pass specialize). */
-enum { FOR_UNROLL = 1, FOR_PARALLEL = 2, FOR_EDGES = 4, FOR_MIDDLE = 8, IF_INTERIOR = 16, FOR_APART = 32 };
+ * before; few rounds, with tests, to be made as one vector under a mask. Of an if: its first block is for tiles that
+ * touch no edge, the second for the others (pass specialize). */
+enum {
+  FOR_UNROLL = 1,
+  FOR_PARALLEL = 2,
+  FOR_EDGES = 4,
+  FOR_MIDDLE = 8,
+  IF_INTERIOR = 16,
+  FOR_APART = 32,
+  FOR_MASKED = 64
+};
 
 /* An async.wait may leave at most so many groups. One instruction moves at most so many bytes. */
 enum { MAX_GROUPS = 64, VECTOR_BYTES = 16 };

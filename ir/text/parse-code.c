@@ -526,6 +526,7 @@ static Op *parse_for(Parser *p, Builder *b) {
   int64_t stride = reader_int(&p->r, 1, INT64_MAX);
   int flags = reader_accept_word(&p->r, "unroll") ? FOR_UNROLL : 0;
   flags |= reader_accept_word(&p->r, "parallel") ? FOR_PARALLEL : 0;
+  flags |= reader_accept_word(&p->r, "masked") ? FOR_MASKED : 0;
   flags |= reader_accept_word(&p->r, "apart") ? FOR_APART : 0;
   flags |= reader_accept_word(&p->r, "edges") ? FOR_EDGES : reader_accept_word(&p->r, "middle") ? FOR_MIDDLE : 0;
   int64_t rounds = reader_accept_word(&p->r, "parts") ? reader_int(&p->r, 1, INT32_MAX) : 0;

@@ -146,8 +146,9 @@ static void print_for_head(Printer *p, const Op *op) {
   print_values(p->s, op->noperands < 1 ? 0 : 1, op->operands);
   str_add(p->s, " to ");
   print_values(p->s, op->noperands < 2 ? 0 : 1, op->operands + 1);
-  text_put(p->s, p->m, " step %l%s%s%s%s", (long long)op->off[0], op->flags & FOR_UNROLL ? " unroll" : "",
-           op->flags & FOR_PARALLEL ? " parallel" : "", op->flags & FOR_APART ? " apart" : "",
+  text_put(p->s, p->m, " step %l%s%s%s%s%s", (long long)op->off[0], op->flags & FOR_UNROLL ? " unroll" : "",
+           op->flags & FOR_PARALLEL ? " parallel" : "", op->flags & FOR_MASKED ? " masked" : "",
+           op->flags & FOR_APART ? " apart" : "",
            op->flags & FOR_EDGES    ? " edges"
            : op->flags & FOR_MIDDLE ? " middle"
                                     : "");

@@ -541,8 +541,10 @@ static void check_for(Verifier *v, const Op *op) {
       fail_op(v, op, "initial value, argument and result %d differ in type", i);
   if (op->off[0] <= 0)
     fail_op(v, op, "the step is %lld, must be at least 1", (long long)op->off[0]);
-  if (op->flags & ~(FOR_UNROLL | FOR_PARALLEL | FOR_EDGES | FOR_MIDDLE | FOR_APART))
+  if (op->flags & ~(FOR_UNROLL | FOR_PARALLEL | FOR_EDGES | FOR_MIDDLE | FOR_APART | FOR_MASKED))
     fail_op(v, op, "unknown flags %d", op->flags);
+  if ((op->flags & FOR_MASKED) && !(op->flags & FOR_PARALLEL))
+    fail_op(v, op, "masked rounds are parallel");
   check_part(v, op);
 }
 

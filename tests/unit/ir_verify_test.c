@@ -432,7 +432,11 @@ static void stop_loop(Module *m, Kernel *k) {
 }
 static void flag_loop(Module *m, Kernel *k) {
   (void)m;
-  find(k, OP_FOR)->flags = 64;
+  find(k, OP_FOR)->flags = 128;
+}
+static void mask_loop(Module *m, Kernel *k) {
+  (void)m;
+  find(k, OP_FOR)->flags = FOR_MASKED;
 }
 static void no_threads(Module *m, Kernel *k) {
   (void)m;
@@ -508,7 +512,8 @@ FIXTURE_TEST(test_tampering) {
       {change_version, "op 'astore': version -1 is negative"},
       {widen_constant, "op 'const': the constant is not a value of type f32"},
       {stop_loop, "op 'for': the step is 0, must be at least 1"},
-      {flag_loop, "op 'for': unknown flags 64"},
+      {flag_loop, "op 'for': unknown flags 128"},
+      {mask_loop, "op 'for': masked rounds are parallel"},
       {no_threads, "kernel 'k': 0 threads and a tile of 1 points in dimension 0; both must be at least 1"},
       {no_tile, "kernel 'k': 1 threads and a tile of 0 points in dimension 0; both must be at least 1"},
       {many_threads, "kernel 'k': more than 2147483647 threads"},

@@ -16,6 +16,9 @@ typedef struct ReadValues {
   ReadValue *r;
 } ReadValues;
 
+/* Cells have smaller numbers, also some beyond a tile's. */
+enum { FAR_CELL = 1 << 30 };
+
 /* What the access callback of a Point needs: the tile, the running instance and the point's cell (i32). fast: no
  * outside rule applies; line: it is on this of the lines that are computed together; seen: what was read for them. */
 typedef struct CellUse {
@@ -150,23 +153,48 @@ static Value *access_fast(const Point *p, Builder *b, int field, const int64_t *
   return r.value;
 }
 
+/* Is a cell's number in the last dimension, `off` on, that of a point of `f`? In 32 bits, of which a vector holds twice
+ * as many. */
+static Value *row_has(const CellUse *c, Builder *b, const Field *f, int64_t off) {
+  const Tile *t = c->t;
+  int x = t->rank - 1;
+  Value *far = build_int(b, TY_I64, FAR_CELL), *near = build_int(b, TY_I64, -FAR_CELL), *bound[2];
+  for (int i = 0; i < 2; i++) {
+    Value *end = plus_i64(b, build_affine(b, t->l->m, i ? f->box.hi[x] : f->box.lo[x]), -off);
+    Value *away = build2(b, OP_SUB, end, t->base[x]);
+    bound[i] = build_convert(b, TY_I32, build2(b, OP_MIN, build2(b, OP_MAX, away, near), far));
+  }
+  return build2(b, OP_AND, build2(b, OP_GE, c->cell[x], bound[0]), build2(b, OP_LE, c->cell[x], bound[1]));
+}
+
 /* An access with a constant outside: an if, so that memory is only touched where the field is. In dimensions where it
  * is none the rules lead on. */
 static Value *access_or_constant(const Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
+  const CellUse *c = p->user;
   const Field *f = &p->m->fields[field];
-  Value *at[MAX_RANK];
+  Value *at[MAX_RANK], *in_row = NULL, *inside = NULL;
   Box box = {0};
   Rules left = *rules;
   for (int d = 0; d < f->box.rank; d++) {
-    if (f->outside[d] != OUTSIDE_CONST)
+    if (rules->dim[d] != OUTSIDE_CONST)
       continue;
     left.dim[d] = OUTSIDE_NONE;
+    if (d == c->t->rank - 1) {
+      in_row = row_has(c, b, f, off[d]);
+      continue;
+    }
     box.lo[box.rank] = f->box.lo[d];
     box.hi[box.rank] = f->box.hi[d];
     at[box.rank++] = plus_i64(b, p->index[d], off[d]);
   }
+  if (box.rank)
+    inside = build_inside(b, box.rank, at, &box);
   Builder in;
-  Value *v = build_value_or(b, build_inside(b, box.rank, at, &box), f->type, f->outside_value, &in);
+  Value *v = build_value_or(b,
+                            inside && in_row ? build2(b, OP_AND, inside, in_row)
+                            : inside         ? inside
+                                             : in_row,
+                            f->type, f->outside_value, &in);
   build_yield(&in, 1, (Value *[]){access_cell(p, &in, field, off, &left)});
   return v;
 }

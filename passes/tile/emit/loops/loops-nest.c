@@ -119,22 +119,40 @@ static Value *row_is_fast(const Tile *t, Builder *b, const Region *fast, Value *
   return yes;
 }
 
-/* Opens the loops over all cells of `region` that are not in `fast`: of each row what lies before the fast box and what
- * lies behind it; the last one with `flags`. */
-static void open_rest(const Tile *t, Builder *b, const Region *region, const Region *fast, int flags, Value **cell) {
+/* The rows of a region about a fast box, as cells of the last dimension: from lo to before hi, those of the box from
+ * fast_lo to before fast_hi; in_row: has the row at hand cells of that box? */
+typedef struct Rows {
+  Value *lo, *hi, *fast_lo, *fast_hi, *in_row;
+} Rows;
+
+/* Opens the loops over the rows of `region`. */
+static Rows open_rows(const Tile *t, Builder *b, const Region *region, const Region *fast, Value **cell) {
   Value *los[MAX_RANK], *his[MAX_RANK];
   int x = t->rank - 1;
-  Value *lo = cell_of(t, b, region->lo[x], x), *hi = cell_of(t, b, plus_i64(b, region->hi[x], 1), x);
-  Value *fast_lo = cell_of(t, b, fast->lo[x], x), *fast_hi = cell_of(t, b, plus_i64(b, fast->hi[x], 1), x);
+  Rows r = {.lo = cell_of(t, b, region->lo[x], x), .fast_lo = cell_of(t, b, fast->lo[x], x)};
+  r.hi = cell_of(t, b, plus_i64(b, region->hi[x], 1), x);
+  r.fast_hi = cell_of(t, b, plus_i64(b, fast->hi[x], 1), x);
   region_cells(t, b, region, x, los, his);
   open_nest(t, b, los, his, x, cell);
-  Value *in_row = row_is_fast(t, b, fast, cell);
-  Value *first_end = build3(b, OP_SELECT, in_row, fast_lo, hi),
-        *second_begin = build3(b, OP_SELECT, in_row, fast_hi, hi);
+  r.in_row = row_is_fast(t, b, fast, cell);
+  return r;
+}
+
+/* Opens the loops over the cells of a row that lie before the fast box, and over those behind it; the last one with
+ * `flags`. */
+static void open_row_ends(const Tile *t, Builder *b, const Rows *r, int flags, Value **cell) {
+  Value *first_end = build3(b, OP_SELECT, r->in_row, r->fast_lo, r->hi),
+        *second_begin = build3(b, OP_SELECT, r->in_row, r->fast_hi, r->hi);
   Value *part = open_loop(b, build_int(b, TY_I32, 0), build_int(b, TY_I32, 2), 1, 0);
   Value *second = build2(b, OP_EQ, part, build_int(b, TY_I32, 1));
-  Value *from = build3(b, OP_SELECT, second, second_begin, lo), *to = build3(b, OP_SELECT, second, hi, first_end);
-  cell[x] = open_loop(b, from, to, 1, flags);
+  Value *from = build3(b, OP_SELECT, second, second_begin, r->lo), *to = build3(b, OP_SELECT, second, r->hi, first_end);
+  cell[t->rank - 1] = open_loop(b, from, to, 1, flags);
+}
+
+/* Opens the loops over all cells of `region` that are not in `fast`; the last one with `flags`. */
+static void open_rest(const Tile *t, Builder *b, const Region *region, const Region *fast, int flags, Value **cell) {
+  Rows r = open_rows(t, b, region, fast, cell);
+  open_row_ends(t, b, &r, flags, cell);
 }
 
 /* Does `region` have points that are not in `fast`, which lies inside it? */
@@ -270,16 +288,35 @@ static void build_kept(const Tile *t, const Builder *b, int i, const Region *reg
   }
 }
 
+/* What is left of a piece by tests: few cells of a row, a vector or two, which are made under a mask. */
+enum { BY_TESTS = FOR_PARALLEL | FOR_MASKED };
+
+/* `piece` of instance i in `region`, row by row: what of it is in the fast box, and then its two ends, whose lines are
+ * in the cache. */
+static void build_piece_rows(const Tile *t, Builder b, int i, const Piece *piece, const Region *region,
+                             const Region *fast) {
+  Value *cell[MAX_RANK];
+  Rows r = open_rows(t, &b, region, fast, cell);
+  build_fast_lines(t, b, i, piece, 1, cell, r.fast_lo, build3(&b, OP_SELECT, r.in_row, r.fast_hi, r.fast_lo));
+  open_row_ends(t, &b, &r, BY_TESTS, cell);
+  build_slow_piece(t, &b, i, piece, cell);
+}
+
 /* `piece` of instance i in `region`: the fast box without any test, what is left of the piece by tests. */
 static void build_piece_nests(const Tile *t, Builder *b, int i, const Piece *piece, const Region *region,
                               const Region *fast) {
   Value *cell[MAX_RANK];
+  bool rules = piece_has_rules(t, i, piece);
+  if (rules && t->rank > 1 && !t->walk && lines_of(t, i, piece) == 1) {
+    build_piece_rows(t, *b, i, piece, region, fast);
+    return;
+  }
   build_fast_nest(t, *b, i, piece, fast);
-  if (!piece_has_rules(t, i, piece))
+  if (!rules)
     return;
   Builder in = *b;
   open_if_differ(t, &in, region, fast);
-  open_rest(t, &in, region, fast, 0, cell);
+  open_rest(t, &in, region, fast, BY_TESTS, cell);
   build_slow_piece(t, &in, i, piece, cell);
 }
 
