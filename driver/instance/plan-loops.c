@@ -9,13 +9,10 @@
 #include <string.h>
 
 /* The parts that a loop has at most; how many launches of it the host makes before the device is asked to keep it,
- * which takes some 15 ms and saves 3 to 4 us a launch (H200, 2026-11-29). */
-enum { MOST_PARTS = 2, LAUNCHES_BY_HOST = 4000 };
-/* Where launches take so many seconds on an average there is nothing to save. */
-static const double short_launch = 25e-6;
-/* A run of what is kept is to take so many seconds, about, as nothing can stop it; where the fewest parts take so many
- * the host makes them. */
-static const double run_seconds = 0.03, long_seconds = 0.3;
+ * which takes some 15 ms and saves 3 to 4 us a launch (H200, 2026-11-29): where launches take SHORT_US microseconds and
+ * more on an average there is nothing to save. A run of what is kept is to take about RUN_MS milliseconds, as nothing
+ * can stop it; where the fewest parts take LONG_MS the host makes them. */
+enum { MOST_PARTS = 2, LAUNCHES_BY_HOST = 4000, SHORT_US = 25, RUN_MS = 30, LONG_MS = 300 };
 
 /* Loop number `loop`, begun when the buffers stood for slots[0]; after its first part they stand for slots[1]. budget:
  * the parts of a run, at most; 0: each takes so long that the host makes them. */
@@ -258,11 +255,11 @@ static void tell_inner(StcPlan *p, int loop, int64_t step, int64_t times) {
 
 /* Lets the next run of `k` have as many parts as fit the time, after one of `made` took so many seconds. */
 static void set_budget(KeptLoop *k, int64_t made, double seconds) {
-  if (made == k->budget && seconds < run_seconds / 2)
+  if (made == k->budget && seconds * 1e3 < RUN_MS / 2)
     k->budget *= 2;
-  if (seconds > run_seconds && k->budget > k->parts)
+  if (seconds * 1e3 > RUN_MS && k->budget > k->parts)
     k->budget /= 2;
-  if (seconds > long_seconds && made <= k->parts)
+  if (seconds * 1e3 > LONG_MS && made <= k->parts)
     k->budget = 0;
 }
 
@@ -311,7 +308,7 @@ static bool is_long(StcPlan *p, LoopTime *x, int64_t step, int64_t done, int64_t
   x->done = done;
   x->before = p->run.launches;
   x->since = now;
-  return !x->differs && x->launches >= LAUNCHES_BY_HOST && x->seconds < short_launch * (double)x->launches;
+  return !x->differs && x->launches >= LAUNCHES_BY_HOST && x->seconds * 1e6 < SHORT_US * (double)x->launches;
 }
 
 int plan_loop_rounds(void *user, int loop, int64_t step, int64_t done, int64_t left, int64_t *made) {

@@ -9,9 +9,9 @@
 #include <string.h>
 
 /* A part has at most MOST times the rows of an equal one, and one of LEAST of them at the fewest; a dry point counts
- * DRY of a live one that is evenly spread; what must be gained, of the largest part's live points. */
-enum { MOST = 2, LEAST = 8 };
-static const double DRY = 0.02, GAIN = 0.05;
+ * one part in DRY of a live one that is evenly spread; what must be gained, one part in GAIN of the largest part's live
+ * points. */
+enum { MOST = 2, LEAST = 8, DRY = 50, GAIN = 20 };
 
 /* Do all launches of the steps of plan `q` skip dry tiles? Those at edges need not. */
 static bool skips_dry(const StcPlan *q) {
@@ -36,7 +36,7 @@ static bool may_weigh(const StcPlan *p) {
 
 /* What the first `row` rows of dimension `d` weigh, of 1. */
 static double weight_before(const WetMap *w, int d, double row) {
-  return (1 - DRY) * wet_before(w, d, row) + DRY * row / (double)w->size[d];
+  return wet_before(w, d, row) + (row / (double)w->size[d] - wet_before(w, d, row)) / DRY;
 }
 
 /* The first row behind which rows from 0 on weigh `share` or more. */
@@ -83,7 +83,7 @@ bool live_cuts(Arena *a, const WetMap *w, int d, int64_t n, LiveCuts *out) {
   for (int64_t i = 0; i < n; i++)
     str_addf(&rows, "%s%lld", i ? " + " : "", (long long)(cuts[i + 1] - cuts[i]));
   *out = (LiveCuts){cuts, rows.s, largest_share(w, d, n, cuts), largest_share(w, d, n, equal)};
-  return n > 1 && out->most <= (1 - GAIN) * out->equal;
+  return n > 1 && GAIN * (out->equal - out->most) >= out->equal;
 }
 
 /* Cuts dimension `d`, if that pays, in cuts[parts + 1], and says so; false: it does not. */
