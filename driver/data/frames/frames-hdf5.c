@@ -364,11 +364,22 @@ static bool read_by_library(const FrameArray *a, int64_t frame, void *data, char
   return ok;
 }
 
+/* Reads a frame in one piece, or a single field, the rows of which may lie in records among those of other arrays. */
+static bool read_in_place(const FrameArray *a, int64_t frame, char *data) {
+  int64_t rows = a->single && a->rank > 0 ? (int64_t)a->shape[0] : 1, each = a->bytes / (rows > 0 ? rows : 1);
+  bool ok = true;
+  if (rows < 2 || a->place.step == each)
+    return place_read(&a->place, frame, data, a->bytes);
+  for (int64_t k = 0; k < rows && ok; k++)
+    ok = place_read(&a->place, k, data + k * each, each);
+  return ok;
+}
+
 bool frame_array_read(const FrameArray *a, int64_t frame, void *data, char reason[256]) {
   bool missing = false;
   if (a->place.fd < 0)
     return read_by_library(a, frame, data, reason);
-  if (a->chunks ? frame_chunks_read(a->chunks, frame, data, &missing) : place_read(&a->place, frame, data, a->bytes))
+  if (a->chunks ? frame_chunks_read(a->chunks, frame, data, &missing) : read_in_place(a, frame, data))
     return true;
   if (missing)
     return read_by_library(a, frame, data, reason);
