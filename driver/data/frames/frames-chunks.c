@@ -36,16 +36,18 @@ struct FrameChunks {
 
 /* ---------------------------------------------------------------- how they are stored */
 
-/* Notes the filters; false: there are others than shuffle and deflate. */
+/* Notes the filters; false: there are others than shuffle and one deflate. */
 static bool note_filters(FrameChunks *x, hid_t how) {
   x->nfilters = H5Pget_nfilters(how);
   bool known = x->nfilters >= 0 && x->nfilters <= MOST_FILTERS;
+  int deflated = 0;
   for (int i = 0; i < x->nfilters && known; i++) {
     unsigned flags, value[4] = {0}, config;
     size_t n = 4;
     x->filters[i] = H5Pget_filter2(how, (unsigned)i, &flags, &n, value, 0, NULL, &config);
     x->unshuffled[i] = n > 0 ? value[0] : 0;
-    known = x->filters[i] == H5Z_FILTER_DEFLATE || x->filters[i] == H5Z_FILTER_SHUFFLE;
+    deflated += x->filters[i] == H5Z_FILTER_DEFLATE;
+    known = deflated < 2 && (x->filters[i] == H5Z_FILTER_DEFLATE || x->filters[i] == H5Z_FILTER_SHUFFLE);
   }
   return known;
 }
