@@ -34,6 +34,19 @@ static bool may_weigh(const StcPlan *p) {
          !module_scaled(p->program->module) && skips_dry(s->part[s->begin].plan);
 }
 
+/* Do all ranks say so, whose devices may differ? */
+static bool all_may_weigh(const StcPlan *p) {
+  const Split *s = p->split;
+  bool may = may_weigh(p);
+  if (!s->net || s->net->size < 2)
+    return may;
+  bool all[s->net->size];
+  s->net->gather(s->net, &may, sizeof may, all);
+  for (int i = 0; i < s->net->size; i++)
+    may = may && all[i];
+  return may;
+}
+
 /* What the first `row` rows of dimension `d` weigh, of 1. */
 static double weight_before(const WetMap *w, int d, double row) {
   return wet_before(w, d, row) + (row / (double)w->size[d] - wet_before(w, d, row)) / DRY;
@@ -104,7 +117,7 @@ static bool weigh_dimension(StcPlan *p, const WetMap *w, int d, int64_t *cuts) {
 void split_weigh(StcPlan *p, int n, const char *const *defines) {
   Split *s = p->split;
   int64_t size[MAX_RANK] = {0};
-  if (!may_weigh(p))
+  if (!all_may_weigh(p))
     return;
   for (int d = 0; d < s->rank; d++)
     size[d] = s->hi[d] - s->lo[d] + 1;
