@@ -43,6 +43,15 @@ static const bool *find_wanted(const Module *m, Arena *a) {
   return wanted;
 }
 
+/* May the field be read as a whole, though only choices depend on it? A rank may have room for its parts alone. */
+static bool has_room(StcPlan *plan, int field, StcStatus *s) {
+  StcFieldInfo f;
+  double left = 0, total;
+  *s = stc_plan_field(plan, field, &f);
+  computer_room(&left, &total);
+  return !*s && 4 * (double)f.bytes < left;
+}
+
 /* Tells the program of what one --in gives. `plan`: one that has the program's sizes. */
 static StcStatus foresee(const Job *j, StcPlan *plan, const FieldOption *o, FieldPlace at) {
   const Declared *d = at.array >= 0 ? NULL : &j->program->declared[at.field];
@@ -52,7 +61,10 @@ static StcStatus foresee(const Job *j, StcPlan *plan, const FieldOption *o, Fiel
   if (!d || at.component >= 0 || d->ncomponents != 1 || !wanted[d->field] ||
       declared_has_frames(j->program, at.field) || (is_file(o->value) && path_is_special(o->value)))
     return STC_OK;
-  StcStatus s = read_place(j, plan, o, at, &f, &data);
+  StcStatus s;
+  if (!has_room(plan, at.field, &s))
+    return s;
+  s = read_place(j, plan, o, at, &f, &data);
   StcArray values = {data, f.type, f.rank, f.shape, NULL};
   if (!s)
     s = stc_program_foresee(j->program, o->field, &values);
@@ -72,7 +84,7 @@ static bool depends(const Job *j, const char *device) {
 /* foresee_fields, where choices depend on that. */
 static StcStatus foresee_here(const Job *j) {
   StcPlan *sizes = NULL;
-  StcStatus s = stc_plan_new(j->program, "ref", 0, NULL, &sizes);
+  StcStatus s = plan_new(j->program, "ref", true, false, 0, NULL, &sizes);
   if (!s)
     plan_warned(sizes);
   if (!s)
