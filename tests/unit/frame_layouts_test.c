@@ -11,7 +11,7 @@
 
 #include "tests/unit/testing.h"
 
-enum { FRAMES = 5, ROWS = 13, COLUMNS = 11, N = ROWS * COLUMNS, DEFLATE = 1, SHUFFLE = 2, CHECKSUM = 4 };
+enum { FRAMES = 5, ROWS = 13, COLUMNS = 11, N = ROWS * COLUMNS, DEFLATE = 1, SHUFFLE = 2, CHECKSUM = 4, TWICE = 8 };
 
 /* A layout: chunks of a shape, none if the first is 0, with filters. quick: the library is not needed. */
 typedef struct Layout {
@@ -30,6 +30,7 @@ static const Layout layouts[] = {
     {{2, 7, 11}, DEFLATE, true},
     {{1, 4, 4}, SHUFFLE, true},
     {{1, 4, 4}, CHECKSUM, false},
+    {{1, 2, 2}, DEFLATE | TWICE, false},
 };
 
 /* Creates array `a` in a new file. */
@@ -46,6 +47,8 @@ static hid_t create(const char *path, const Layout *l, hid_t type, bool latest, 
     H5Pset_shuffle(how);
   if (l->filters & DEFLATE)
     H5Pset_deflate(how, 1);
+  if (l->filters & TWICE)
+    H5Pset_filter(how, H5Z_FILTER_DEFLATE, 0, 1, (unsigned[]){1});
   if (l->filters & CHECKSUM)
     H5Pset_fletcher32(how);
   *file = H5Fcreate(path, H5F_ACC_TRUNC, first, access);
