@@ -10,8 +10,8 @@
 
 /* A part has at most MOST times the rows of an equal one, and one of LEAST of them at the fewest; a dry point counts
  * one part in DRY of a live one that is evenly spread; what must be gained, one part in GAIN of the largest part's live
- * points. */
-enum { MOST = 2, LEAST = 8, DRY = 50, GAIN = 20 };
+ * points; the room that a part needs, in percent of what its fields take, with words and classes. */
+enum { MOST = 2, LEAST = 8, DRY = 50, GAIN = 20, ROOM_PERCENT = 120 };
 
 /* Do all launches of the steps of plan `q` skip dry tiles? Those at edges need not. */
 static bool skips_dry(const StcPlan *q) {
@@ -27,11 +27,30 @@ static bool skips_dry(const StcPlan *q) {
   return skip > 0;
 }
 
+/* Would parts of MOST times the rows fit the memory of the devices here, where all written fields have two buffers? */
+static bool fits_most(const StcPlan *p) {
+  const Split *s = p->split;
+  bool fits = true;
+  for (int i = s->begin; i < s->end && fits; i++) {
+    const PartPlan *part = &s->part[i];
+    const Module *m = part->plan->module;
+    double bytes = 0, points = MOST, left, total;
+    for (int d = 0; d < s->rank; d++)
+      points *= (double)(part->hi[d] - part->lo[d] + 1);
+    for (int f = 0; f < m->nfields; f++)
+      if (!m->fields[f].temp)
+        bytes += (m->fields[f].input ? 1 : 2) * (double)type_bytes(m, m->fields[f].type);
+    device_room(&part->plan->device, &left, &total);
+    fits = ROOM_PERCENT * points * bytes < 100 * left;
+  }
+  return fits;
+}
+
 /* May the grid be cut otherwise than equally? */
 static bool may_weigh(const StcPlan *p) {
   const Split *s = p->split;
   return s->nparts > 1 && !s->turns && !s->phases && s->rank <= GRID_RANK && !p->module->members &&
-         !module_scaled(p->program->module) && skips_dry(s->part[s->begin].plan);
+         !module_scaled(p->program->module) && skips_dry(s->part[s->begin].plan) && fits_most(p);
 }
 
 /* Do all ranks say so, whose devices may differ? */
