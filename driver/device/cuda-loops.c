@@ -32,15 +32,16 @@ struct DeviceLoop {
   unsigned long long again, when[2];
 };
 
-/* The name that PTX has for a comparison. */
-static const char *compare_name(Opcode how) {
+/* The name that PTX has for a comparison; that of real numbers holds where one is NaN if they are to differ, as the
+ * host's does. */
+static const char *compare_name(Opcode how, bool real) {
   switch (how) {
   case OP_LT: return "lt";
   case OP_LE: return "le";
   case OP_GT: return "gt";
   case OP_GE: return "ge";
   case OP_EQ: return "eq";
-  default: return "ne";
+  default: return real ? "neu" : "ne";
   }
 }
 
@@ -66,7 +67,7 @@ static const char *kernel_text(Arena *a, const DeviceLoop *l) {
              "  ld.global.b64 %%rd6, [%%rd1];\n  ld.global.b64 %%rd7, [%%rd1+8];\n  add.s64 %%rd6, %%rd6, 1;\n"
              "  st.global.b64 [%%rd1], %%rd6;\n  ld.global.%s %%v1, [%%rd2];\n  mov.b64 %%v2, %%rd3;\n"
              "  setp.%s.%s %%p1, %%v1, %%v2;\n  setp.ge.s64 %%p2, %%rd6, %%rd7;\n  or.pred %%p1, %%p1, %%p2;\n",
-             part, type, type, compare_name(l->test.how), type);
+             part, type, type, compare_name(l->test.how, l->test.real), type);
     if (l->test.real)
       str_addf(&s, "  setp.nan.f64 %%p3, %%v1, %%v1;\n  or.pred %%p1, %%p1, %%p3;\n");
     str_addf(&s, "  selp.b32 %%r1, 0, 1, %%p1;\n  st.param.b64 [handle], %%rd4;\n  st.param.b32 [value], %%r1;\n"

@@ -10,9 +10,10 @@
 
 /* The parts that a loop has at most; how many launches of it the host makes before the device is asked to keep it,
  * which takes some 15 ms and saves 3 to 4 us a launch (H200, 2026-11-29): where launches take SHORT_US microseconds and
- * more on an average there is nothing to save. A run of what is kept is to take about RUN_MS milliseconds, as nothing
- * can stop it; where the fewest parts take LONG_MS the host makes them. */
-enum { MOST_PARTS = 2, LAUNCHES_BY_HOST = 4000, SHORT_US = 25, RUN_MS = 30, LONG_MS = 300 };
+ * more on an average there is nothing to save. A part has MOST_LAUNCHES at most: more take longer than nobody may stop
+ * them, and make graphs that are large, where waiting for a number costs little. A run of what is kept is to take about
+ * RUN_MS milliseconds, as nothing can stop it; where the fewest parts take LONG_MS the host makes them. */
+enum { MOST_PARTS = 2, LAUNCHES_BY_HOST = 4000, MOST_LAUNCHES = 2048, SHORT_US = 25, RUN_MS = 30, LONG_MS = 300 };
 
 /* Loop number `loop`, begun when the buffers stood for slots[0]; after its first part they stand for slots[1]. budget:
  * the parts of a run, at most; 0: each takes so long that the host makes them. */
@@ -122,6 +123,25 @@ static bool is_steady(const StcPlan *p, int loop) {
   return steady;
 }
 
+/* Launches of `rounds` rounds of loop number `loop`, those of the loops in it included; more than MOST_LAUNCHES: it is
+ * not looked how many. */
+static int64_t count_launches(const StcPlan *p, int loop, int64_t rounds) {
+  const Module *m = p->build->code.module;
+  const HostLoop *l = &m->host.loops[loop];
+  int64_t n = 0;
+  for (int64_t done = 0; done < rounds && n <= MOST_LAUNCHES;) {
+    const HostSeq *seq = host_sequence(l->nseqs, l->seqs, NULL, rounds - done);
+    for (int i = 0; i < seq->nops && n <= MOST_LAUNCHES; i++) {
+      const HostOp *op = &seq->ops[i];
+      n += op->kind == HOST_LAUNCH;
+      if (op->kind == HOST_REPEAT)
+        n += count_launches(p, op->a, affine_eval(m->host.loops[op->a].most, p->scalars, NULL));
+    }
+    done += seq->steps;
+  }
+  return n;
+}
+
 /* ---------------------------------------------------------------- what is kept */
 
 /* Makes launches and swaps of `rounds` rounds of loop `loop`, as the host does up to the next evaluation, and of the
@@ -199,7 +219,7 @@ static KeptLoop *keep_loop(StcPlan *p, int loop, const Reduction *until, StcStat
   LoopTest test;
   KeptLoop *k = ARENA_NEW(p->w.arena, KeptLoop);
   *k = (KeptLoop){.loop = loop, .rounds = until->every, .parts = 1};
-  if (!is_steady(p, loop) || !test_of(p, until, &test))
+  if (!is_steady(p, loop) || count_launches(p, loop, k->rounds) > MOST_LAUNCHES || !test_of(p, until, &test))
     return NULL;
   for (int i = 0; i < MOST_PARTS; i++)
     k->slots[i] = ARENA_ARRAY(p->w.arena, int32_t, m->nbuffers + 1);
