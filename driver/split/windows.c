@@ -318,7 +318,8 @@ static StcStatus run_sequence(void *arg) {
   return s;
 }
 
-/* On the simulator, in one go; as all launches get the same scalars there may be one alone. */
+/* On the simulator, in one go. All launches get the same scalars, so there may be one alone, and nothing before it that
+ * is computed once, which ghost cells need, too. */
 static StcStatus simulate(StcPlan *q, Windows *w, int k) {
   (void)k;
   return plan_run_steps(q, w->seq->steps, false, NULL);
@@ -346,7 +347,8 @@ static StcStatus run_whole(StcPlan *p, int i, int64_t steps, int64_t after) {
   Windows *w = find_windows(p, i, seq, after, false);
   if (q->ghosts)
     q->ghosts->age += q->ghosts->still ? 0 : before;
-  return last_launch(seq) ? simulate(q, w, WINDOW_REST) : in_window(q, w, WINDOW_REST, simulate);
+  bool alone = !last_launch(seq) && !q->build->code.module->host.once.nops;
+  return alone ? in_window(q, w, WINDOW_REST, simulate) : simulate(q, w, WINDOW_REST);
 }
 
 StcStatus windows_run(StcPlan *p, int i, int64_t steps, int64_t after, bool early) {
