@@ -154,7 +154,7 @@ static Value *access_fast(const Point *p, Builder *b, int field, const int64_t *
 }
 
 /* Is a cell's number in the last dimension, `off` on, that of a point of `f`? In 32 bits, of which a vector holds twice
- * as many. */
+ * as many. Not where the tile goes around in that dimension: the cell of an image is not its point's. */
 static Value *row_has(const CellUse *c, Builder *b, const Field *f, int64_t off) {
   const Tile *t = c->t;
   int x = t->rank - 1;
@@ -179,7 +179,7 @@ static Value *access_or_constant(const Point *p, Builder *b, int field, const in
     if (rules->dim[d] != OUTSIDE_CONST)
       continue;
     left.dim[d] = OUTSIDE_NONE;
-    if (d == c->t->rank - 1) {
+    if (d == c->t->rank - 1 && !c->t->l->wraps[d]) {
       in_row = row_has(c, b, f, off[d]);
       continue;
     }
