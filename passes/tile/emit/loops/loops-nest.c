@@ -288,7 +288,7 @@ static void build_kept(const Tile *t, const Builder *b, int i, const Region *reg
   }
 }
 
-/* What is left of a piece by tests: few cells of a row, a vector or two, which are made under a mask. */
+/* What is left of a piece by tests, if that pays: few cells of a row, a vector or two, which are made under a mask. */
 enum { BY_TESTS = FOR_PARALLEL | FOR_MASKED };
 
 /* `piece` of instance i in `region`, row by row: what of it is in the fast box, and then its two ends, whose lines are
@@ -306,17 +306,17 @@ static void build_piece_rows(const Tile *t, Builder b, int i, const Piece *piece
 static void build_piece_nests(const Tile *t, Builder *b, int i, const Piece *piece, const Region *region,
                               const Region *fast) {
   Value *cell[MAX_RANK];
-  bool rules = piece_has_rules(t, i, piece);
-  if (rules && t->rank > 1 && !t->walk && lines_of(t, i, piece) == 1) {
+  bool masked = piece_pays_masked(t, i, piece);
+  if (masked && t->rank > 1 && !t->walk && lines_of(t, i, piece) == 1) {
     build_piece_rows(t, *b, i, piece, region, fast);
     return;
   }
   build_fast_nest(t, *b, i, piece, fast);
-  if (!rules)
+  if (!piece_has_rules(t, i, piece))
     return;
   Builder in = *b;
   open_if_differ(t, &in, region, fast);
-  open_rest(t, &in, region, fast, BY_TESTS, cell);
+  open_rest(t, &in, region, fast, masked ? BY_TESTS : 0, cell);
   build_slow_piece(t, &in, i, piece, cell);
 }
 

@@ -153,12 +153,13 @@ static void forbid_images(void *user, const Piece *piece, int field, const int64
       s->images[d] = false;
 }
 
-/* The accesses of one piece of instance i: does one need an outside rule? */
+/* The accesses of one piece of instance i: does one need an outside rule, and is one led along the row to another cell?
+ */
 typedef struct RuleUse {
   const Tile *t;
   int i;
   const Piece *piece;
-  bool found;
+  bool found, led;
 } RuleUse;
 
 /* AccessFn: notes in the RuleUse `user` whether this access needs a rule. */
@@ -167,13 +168,29 @@ static void note_rule(void *user, const Piece *piece, int field, const int64_t *
   if (piece != r->piece)
     return;
   Rules rules = rules_left(r->t, r->i, piece, field, off);
+  int along = rules.dim[r->t->rank - 1];
   r->found |= !rules_none(&rules);
+  r->led |= along != OUTSIDE_NONE && along != OUTSIDE_CONST;
 }
 
 bool piece_has_rules(const Tile *t, int i, const Piece *piece) {
-  RuleUse r = {t, i, piece, false};
+  RuleUse r = {.t = t, .i = i, .piece = piece};
   stencil_accesses(&t->l->st[i], note_rule, &r);
   return r.found;
+}
+
+/* Notes in the bool `user` whether `op` is a call of a library. */
+static void note_call(void *user, Op *op) {
+  if (op_info[op->code].flags & OPF_INEXACT)
+    *(bool *)user = true;
+}
+
+bool piece_pays_masked(const Tile *t, int i, const Piece *piece) {
+  RuleUse r = {.t = t, .i = i, .piece = piece};
+  bool calls = false;
+  stencil_accesses(&t->l->st[i], note_rule, &r);
+  block_walk(piece->body, note_call, &calls);
+  return r.found && !r.led && !calls;
 }
 
 /* Does the body ask for the coordinate in dimension d? */
