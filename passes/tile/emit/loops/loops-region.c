@@ -153,13 +153,13 @@ static void forbid_images(void *user, const Piece *piece, int field, const int64
       s->images[d] = false;
 }
 
-/* The accesses of one piece of instance i: does one need an outside rule, and is one led along the row to another cell?
- */
+/* The accesses of one piece of instance i: does one need an outside rule, is one a constant beyond the row's ends, and
+ * is one led along the row to another cell? */
 typedef struct RuleUse {
   const Tile *t;
   int i;
   const Piece *piece;
-  bool found, led;
+  bool found, constant, led;
 } RuleUse;
 
 /* AccessFn: notes in the RuleUse `user` whether this access needs a rule. */
@@ -170,6 +170,7 @@ static void note_rule(void *user, const Piece *piece, int field, const int64_t *
   Rules rules = rules_left(r->t, r->i, piece, field, off);
   int along = rules.dim[r->t->rank - 1];
   r->found |= !rules_none(&rules);
+  r->constant |= along == OUTSIDE_CONST;
   r->led |= along != OUTSIDE_NONE && along != OUTSIDE_CONST;
 }
 
@@ -190,7 +191,7 @@ bool piece_pays_masked(const Tile *t, int i, const Piece *piece) {
   bool calls = false;
   stencil_accesses(&t->l->st[i], note_rule, &r);
   block_walk(piece->body, note_call, &calls);
-  return r.found && !r.led && !calls;
+  return r.constant && !r.led && !calls;
 }
 
 /* Does the body ask for the coordinate in dimension d? */

@@ -98,9 +98,9 @@ Region region_of_box(const Tile *t, Builder *b, const Box *box);
 /* Does an access of `piece` of instance `i` need an outside rule, beside constants that are in the array that it reads?
  */
 bool piece_has_rules(const Tile *t, int i, const Piece *piece);
-/* Is it worth making its points that need one by vectors under masks? Not if a rule leads an access along the row to
- * another cell, since vectors gather such cells one by one, nor if the body calls a library, which a vector does for
- * all lanes, also those of no point. */
+/* Is it worth making its points that need one by vectors under masks? Only if a constant is beyond the ends of rows.
+ * Not if a rule leads an access along the row to another cell, since vectors gather such cells one by one, nor if the
+ * body calls a library, which a vector does for all lanes, also those of no point. */
 bool piece_pays_masked(const Tile *t, int i, const Piece *piece);
 /* Does the array of version `v` of `field`, of a tile that is streamed, have the field's constant in its cells beyond
  * the edges of the grid in dimension `d`, where no instance computes? */
