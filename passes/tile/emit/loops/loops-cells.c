@@ -172,7 +172,7 @@ static Value *row_has(const CellUse *c, Builder *b, const Field *f, int64_t off)
 static Value *access_or_constant(const Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
   const CellUse *c = p->user;
   const Field *f = &p->m->fields[field];
-  Value *at[MAX_RANK], *in_row = NULL, *inside = NULL;
+  Value *at[MAX_RANK] = {NULL}, *in_row = NULL, *inside = NULL;
   Box box = {0};
   Rules left = *rules;
   for (int d = 0; d < f->box.rank; d++) {
