@@ -75,8 +75,8 @@ typedef struct PartPlan {
 } PartPlan;
 
 /* Runs of memory of one box in two arrays: `n` bytes each, the first at bytes from and to of the arrays, and so for
- * each of count[0] x count[1] x count[2] runs, which are from_stride[i] and to_stride[i] bytes apart. In cells where
- * nothing else is said. */
+ * each of count[0] x count[1] x count[2] runs, which are from_stride[i] and to_stride[i] bytes apart. The unit is
+ * cells unless bytes are named. */
 typedef struct Runs {
   int64_t n, from, to, count[MAX_RANK - 1], from_stride[MAX_RANK - 1], to_stride[MAX_RANK - 1];
 } Runs;

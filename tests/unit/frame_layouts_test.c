@@ -142,7 +142,7 @@ TEST(holes_are_filled) {
   unlink(path);
 }
 
-/* A chunk that is damaged is said to be, and does not spoil other frames. */
+/* A damaged chunk is an error, and does not spoil other frames. */
 TEST(damage_is_found) {
   char path[] = "/tmp/frame_layouts_test.XXXXXX.h5", reason[256];
   float values[FRAMES * N], got[N];

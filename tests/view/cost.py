@@ -1,5 +1,5 @@
 """cost.py STC N PROGRAM WORD...: how much slower a run is for being watched, in percent: N runs as they are, N with a page that nobody opens, N with
-one whose events and pictures are read as fast as they come, in turns. Each run's speed is what `--time` says of it; the seconds are those from its start to that line, without compiling."""
+one whose events and pictures are read as fast as they come, in turns. Each run's speed is what `--time` prints; the seconds are those from its start to that line, without compiling."""
 import json
 import re
 import signal
