@@ -755,6 +755,7 @@ const DeviceKind device_cuda = {
     .mark = cuda_mark,
     .follow = cuda_follow,
     .send = cuda_send,
+    .stage_gather = gpu_stage_gather,
     .carry = cuda_carry,
     .await = cuda_await,
     .reached = cuda_reached,

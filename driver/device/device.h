@@ -154,6 +154,9 @@ typedef struct DeviceKind {
   void (*stage_free)(Device *d, Stage *s);
   StcStatus (*stage_fill)(Device *d, Stage *s, const void *from);
   const void *(*stage_values)(Device *d, Stage *s, const char **why);
+  /* Takes `n` boxes of no more than `bytes` in all in place of that; `to` of each is a distance within the stage. NULL:
+   * it cannot. */
+  StcStatus (*stage_gather)(Device *d, Stage *s, int n, const Sending *boxes, size_t bytes);
   /* Memory of this computer that is copied to and from the device at full speed; NULL: there is none left, or no such
    * thing. Its return. */
   void *(*pinned_new)(Device *d, size_t size);

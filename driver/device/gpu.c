@@ -192,20 +192,33 @@ StcStatus gpu_stage_new(Device *d, size_t size, Stage **out) {
   return STC_OK;
 }
 
-/* The copy waits for the launches so far and is waited for by those that follow, which it holds up no longer than a
- * copy within the device takes. */
-StcStatus gpu_stage_fill(Device *d, Stage *s, const void *from) {
+/* Sends the first `bytes` of the stage's copy to this computer, behind what has been put into the stream so far. */
+static StcStatus send_stage(Device *d, Stage *s, size_t bytes) {
   Gpu *g = d->state;
-  StcStatus st = g->use(d);
-  if (!st)
-    st = gpu_copy(d, s->copy, from, s->size);
-  if (!st)
-    st = g->check(d, g->call.event_record(s->taken, g->user), "recording an event");
+  StcStatus st = g->check(d, g->call.event_record(s->taken, g->user), "recording an event");
   if (!st)
     st = g->check(d, g->call.stream_wait(g->out, s->taken, 0), "waiting for an event");
   if (!st)
-    st = g->check(d, g->call.copy_out_async(s->values, s->copy, s->size, g->out), "copying from the device");
+    st = g->check(d, g->call.copy_out_async(s->values, s->copy, bytes, g->out), "copying from the device");
   return st ? st : g->check(d, g->call.event_record(s->arrived, g->out), "recording an event");
+}
+
+/* The copy waits for the launches so far and is waited for by those that follow, which it holds up no longer than a
+ * copy within the device takes. */
+StcStatus gpu_stage_fill(Device *d, Stage *s, const void *from) {
+  StcStatus st = gpu_copy(d, s->copy, from, s->size);
+  return st ? st : send_stage(d, s, s->size);
+}
+
+StcStatus gpu_stage_gather(Device *d, Stage *s, int n, const Sending *boxes, size_t bytes) {
+  StcStatus st = STC_OK;
+  for (int i = 0; i < n && !st; i++) {
+    Sending x = boxes[i];
+    bool flat = x.count[0] == 1 && x.count[1] == 1 && x.count[2] == 1;
+    x.to = (char *)s->copy + (uintptr_t)x.to;
+    st = flat ? gpu_copy(d, x.to, x.from, (size_t)x.n) : d->kind->send(d, LANE_MAIN, d, &x);
+  }
+  return st ? st : send_stage(d, s, bytes);
 }
 
 const void *gpu_stage_values(Device *d, Stage *s, const char **why) {

@@ -105,6 +105,7 @@ StcStatus gpu_fetch(Device *d, void *to, const void *from, size_t size);
 StcStatus gpu_copy(Device *d, void *to, const void *from, size_t size);
 StcStatus gpu_stage_new(Device *d, size_t size, Stage **out);
 void gpu_stage_free(Device *d, Stage *s);
+StcStatus gpu_stage_gather(Device *d, Stage *s, int n, const Sending *boxes, size_t bytes);
 StcStatus gpu_stage_fill(Device *d, Stage *s, const void *from);
 const void *gpu_stage_values(Device *d, Stage *s, const char **why);
 void *gpu_pinned_new(Device *d, size_t size);

@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Values of `size` bytes. readers: who has borrowed them and not given them back; attached: a slot of the plan has the
+/* Values of `size` bytes, or room for as many of some lines (`gathers`). readers: who has borrowed them and not given them back; attached: a slot of the plan has the
  * memory still. stage: where values of a GPU's are on their way, else NULL. */
 struct Loan {
   Lending *of;
   void *memory;
   size_t size;
   int readers;
-  bool attached;
+  bool attached, gathers;
   Stage *stage;
   Loan *next;
 };
@@ -33,11 +33,11 @@ struct Lending {
 
 /* ---------------------------------------------------------------- spares */
 
-/* Takes a spare of `size` bytes out of the list; NULL: there is none. */
-static Loan *take_spare(Lending *l, size_t size) {
+/* Takes a spare of `size` bytes out of the list, for lines or for whole slots; NULL: there is none. */
+static Loan *take_spare_for(Lending *l, size_t size, bool gathers) {
   pthread_mutex_lock(&l->lock);
   Loan **at = &l->spares;
-  while (*at && (*at)->size != size)
+  while (*at && ((*at)->size != size || (*at)->gathers != gathers))
     at = &(*at)->next;
   Loan *found = *at;
   if (found)
@@ -45,6 +45,8 @@ static Loan *take_spare(Lending *l, size_t size) {
   pthread_mutex_unlock(&l->lock);
   return found;
 }
+
+static Loan *take_spare(Lending *l, size_t size) { return take_spare_for(l, size, false); }
 
 /* Puts one in. */
 static void put_spare(Loan *loan) {
@@ -99,9 +101,9 @@ void memory_free_loans(PlanMemory *m) {
 
 /* ---------------------------------------------------------------- what can be lent */
 
-/* The slot whose memory is the component (-1: all of a field that has one), and nothing else; NULL: it cannot be lent:
- * it would have to be gathered, or lies where it must stay. */
-static Slot *slot_to_lend(const StcPlan *p, int field, int component) {
+/* The slot whose memory is the component (-1: all of a field that has one), and nothing else, perhaps with padded rows;
+ * NULL: it would have to be gathered, or lies where it must stay. */
+static Slot *slot_of(const StcPlan *p, int field, int component) {
   const Declared *d = &p->program->declared[field];
   if (p->device.kind->whole || (p->split && !p->memory.disk))
     return NULL;
@@ -110,7 +112,13 @@ static Slot *slot_to_lend(const StcPlan *p, int field, int component) {
     return NULL;
   int at = h.field + (component > 0 ? component : 0);
   Slot *slot = p->module->fields[at].temp || p->memory.fixed[at] >= 0 ? NULL : field_slot(p, at);
-  return slot && slot->size && !slot->pitch && !slot->foreign && (!p->split || slot->mapped) ? slot : NULL;
+  return slot && slot->size && !slot->foreign && (!p->split || slot->mapped) ? slot : NULL;
+}
+
+/* The same where it can be lent as it is; NULL: it cannot. */
+static Slot *slot_to_lend(const StcPlan *p, int field, int component) {
+  Slot *slot = slot_of(p, field, component);
+  return slot && !slot->pitch ? slot : NULL;
 }
 
 bool plan_can_lend(const StcPlan *p, int field, int component) { return slot_to_lend(p, field, component) != NULL; }
@@ -178,6 +186,71 @@ StcStatus plan_lend(StcPlan *p, int field, int component, Loan **out) {
   *out = loan;
   return s;
 }
+
+/* ---------------------------------------------------------------- some lines of a slot */
+
+/* Where byte `at` of the slot's dense array lies in its memory. */
+static size_t place_of(const Slot *slot, size_t at) {
+  return slot->pitch ? at / slot->row * slot->pitch + at % slot->row : at;
+}
+
+/* Can one box hold the lines? In padded memory each lies within its row, and they are whole rows apart. */
+static bool is_box(const Slot *slot, const Lines *l) {
+  const size_t most = (size_t)1 << 30; /* what a copy may step, at least, on any device */
+  if (slot->pitch && (l->first % slot->row + l->length > slot->row || l->step % slot->row))
+    return false;
+  return l->count == 1 || place_of(slot, l->step) < most;
+}
+
+/* The box of the lines, which goes to byte `to` of a stage. */
+static Sending box_of(const Slot *slot, const Lines *l, size_t to) {
+  return (Sending){.from = (const char *)slot->memory + place_of(slot, l->first),
+                   .to = (void *)(uintptr_t)to,
+                   .n = (int64_t)l->length,
+                   .count = {(int64_t)l->count, 1, 1},
+                   .from_stride = {(int64_t)place_of(slot, l->step)},
+                   .to_stride = {(int64_t)l->length}};
+}
+
+/* Room for `bytes`, of few sizes, so that spares of others are seldom made; NULL: there is none. */
+static Loan *room_for_lines(Lending *l, size_t bytes) {
+  size_t size = (size_t)1 << 16;
+  while (size < bytes)
+    size *= 2;
+  Loan *loan = take_spare_for(l, size, true);
+  if (loan || !(loan = new_loan(l, size)))
+    return loan;
+  loan->gathers = true;
+  if (l->device->kind->stage_new(l->device, size, &loan->stage) || !loan->stage)
+    return free(loan), NULL;
+  return loan;
+}
+
+bool plan_can_lend_lines(const StcPlan *p, int field, int component) {
+  return p->device.kind->stage_gather && slot_of(p, field, component);
+}
+
+StcStatus plan_lend_lines(StcPlan *p, int field, int component, int n, const Lines *lines, Loan **out) {
+  Slot *slot = slot_of(p, field, component);
+  Sending box[MOST_LENT_LINES];
+  size_t bytes = 0;
+  *out = NULL;
+  StcStatus s = plan_join(p);
+  for (int i = 0; i < n && !s; i++) {
+    if (!is_box(slot, &lines[i]))
+      return STC_OK;
+    box[i] = box_of(slot, &lines[i], bytes);
+    bytes += lines[i].count * lines[i].length;
+  }
+  Loan *loan = s || !lending_of(p) ? NULL : room_for_lines(p->memory.lending, bytes);
+  if (!loan)
+    return s;
+  loan->readers = 1;
+  *out = loan;
+  return p->device.kind->stage_gather(&p->device, loan->stage, n, box, bytes);
+}
+
+/* ---------------------------------------------------------------- what was lent */
 
 const void *loan_values(Loan *loan, const char **why) {
   *why = NULL;

@@ -36,6 +36,14 @@ typedef struct Shown {
 typedef struct Loan Loan;
 typedef struct Lending Lending;
 
+/* Lines of a component, in bytes of its dense array: `count` of `length` bytes each, `step` bytes apart, the first from
+ * byte `first` on. */
+typedef struct Lines {
+  size_t first, step, count, length;
+} Lines;
+/* So many of these are lent at once, at most. */
+enum { MOST_LENT_LINES = 16 };
+
 /* All memory of a plan. The arrays of slot numbers are by field and by launch-time array of the plan's module, and by
  * buffer of its kernels; swaps exchange them. */
 typedef struct PlanMemory {
@@ -114,6 +122,11 @@ void *plan_in_file(const StcPlan *p, int field, int component);
 /* Lends the values that it has now. A loan that *out is must be returned, also after an error, before the plan is
  * freed. */
 StcStatus plan_lend(StcPlan *p, int field, int component, Loan **out);
+/* Can lines of the component be lent by themselves, from a GPU, whose other values stay where they are? Lends `n` of
+ * them, at most MOST_LENT_LINES, one behind the other; *out NULL without an error: there is no room, or they lie too
+ * far apart. A loan is returned as those above. */
+bool plan_can_lend_lines(const StcPlan *p, int field, int component);
+StcStatus plan_lend_lines(StcPlan *p, int field, int component, int n, const Lines *lines, Loan **out);
 /* For other threads: the values, on this computer, waits for them; NULL: *why they are not to be had. Gives them back.
  */
 const void *loan_values(Loan *loan, const char **why);

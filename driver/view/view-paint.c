@@ -27,6 +27,14 @@ static Plane plane_of(const StcFieldInfo *f, const Wish *w) {
   return (Plane){f->shape[y], f->shape[x], w->at * step[w->cut], step[y], step[x]};
 }
 
+/* Which element of a field a point that a page follows is. */
+static int64_t place_of_pin(const StcFieldInfo *f, const int64_t *pin) {
+  int64_t at = 0;
+  for (int d = 0; d < f->rank; d++)
+    at = at * f->shape[d] + pin[d];
+  return at;
+}
+
 /* Moves `from` to `to` (not included) into 0 to `n`; all of that if it is empty there. */
 static void clip(int64_t *from, int64_t *to, int64_t n) {
   *from = *from < 0 ? 0 : *from;
@@ -51,6 +59,30 @@ bool wish_fits(const StcFieldInfo *f, Wish *w) {
   clip(&w->box[0], &w->box[1], p.rows);
   clip(&w->box[2], &w->box[3], p.columns);
   return true;
+}
+
+/* Pixels of a side of so many points. */
+static int64_t pixels_of(int64_t points, int side) { return points < side ? points : side; }
+
+/* Rows of the picture are of rows of the box that are so many apart, so that these lie evenly in memory. */
+static int64_t rows_apart(const Wish *w) {
+  int64_t rows = w->box[1] - w->box[0];
+  return rows / pixels_of(rows, w->side);
+}
+
+int wish_lines(const StcFieldInfo *f, const Wish *w, Lines lines[1 + MAX_PINS]) {
+  Plane p = plane_of(f, w);
+  int64_t rows = w->box[1] - w->box[0], columns = w->box[3] - w->box[2], apart = rows_apart(w), all = 1;
+  for (int d = 0; d < f->rank; d++)
+    all *= f->shape[d];
+  size_t size = (size_t)(f->bytes / all);
+  int64_t count = (rows + apart - 1) / apart, first = p.first + w->box[0] * p.row + w->box[2] * p.column;
+  if (p.column != 1 || count * columns > all / 2)
+    return 0;
+  lines[0] = (Lines){(size_t)first * size, (size_t)(apart * p.row) * size, (size_t)count, (size_t)columns * size};
+  for (int i = 0; i < w->npins; i++)
+    lines[1 + i] = (Lines){(size_t)place_of_pin(f, w->pins[i]) * size, 0, 1, size};
+  return 1 + w->npins;
 }
 
 /* ---------------------------------------------------------------- drawing */
@@ -83,29 +115,48 @@ static void measure(const float *pixels, int64_t n, FrameHead *h) {
   h->nowhere = nowhere;
 }
 
-/* The value at a point that a page follows. */
-static double pin_value(const StcFieldInfo *f, const void *values, const int64_t *pin) {
-  int64_t at = 0;
-  for (int d = 0; d < f->rank; d++)
-    at = at * f->shape[d] + pin[d];
-  return field_value(f, values, at);
-}
-
 /* The head of the picture. */
 static FrameHead head_of(const Wish *w, int64_t step, int64_t number) {
   int64_t rows = w->box[1] - w->box[0], columns = w->box[3] - w->box[2];
   FrameHead h = {.magic = {'S', 'T', 'C', 'V'}, .version = 1, .number = number, .step = step};
-  h.width = (uint32_t)(columns < w->side ? columns : w->side);
-  h.height = (uint32_t)(rows < w->side ? rows : w->side);
+  h.width = (uint32_t)pixels_of(columns, w->side);
+  h.height = (uint32_t)pixels_of(rows, w->side);
   h.npins = (uint32_t)w->npins;
   memcpy(h.box, w->box, sizeof h.box);
   return h;
 }
 
-ViewFrame *paint(const StcFieldInfo *f, const void *values, const Wish *w, int64_t step, int64_t number) {
+/* The values of the lines of a wish as a plane of their own: each row begins with the box's first column. */
+static Plane plane_of_lines(const Wish *w) {
+  int64_t columns = w->box[3] - w->box[2];
+  return (Plane){.first = -w->box[2], .row = columns, .column = 1};
+}
+
+/* Draws the pixels of a picture `width` by `height`. */
+static void draw_rows(const StcFieldInfo *f, const void *values, bool some, const Wish *w, const FrameHead *h,
+                      float *to) {
+  Plane p = some ? plane_of_lines(w) : plane_of(f, w);
+  int64_t rows = w->box[1] - w->box[0], columns = w->box[3] - w->box[2], apart = rows_apart(w), x[MAX_SIDE];
+  for (int i = 0; i < (int)h->width; i++)
+    x[i] = (w->box[2] + i * columns / h->width) * p.column;
+  for (int y = 0; y < (int)h->height; y++) {
+    int64_t line = y * rows / h->height / apart, row = some ? line : w->box[0] + line * apart;
+    draw_row(f, values, p.first + row * p.row, x, (int)h->width, to + (size_t)y * h->width);
+  }
+}
+
+/* Writes the values at the points that the wish follows, behind one another, to `to`. */
+static void put_pins(const StcFieldInfo *f, const void *values, bool some, const Wish *w, unsigned char *to) {
+  int64_t rows = w->box[1] - w->box[0], columns = w->box[3] - w->box[2], apart = rows_apart(w);
+  int64_t behind = (rows + apart - 1) / apart * columns;
+  for (int i = 0; i < w->npins; i++) {
+    double value = field_value(f, values, some ? behind + i : place_of_pin(f, w->pins[i]));
+    memcpy(to + (size_t)i * sizeof value, &value, sizeof value);
+  }
+}
+
+ViewFrame *paint(const StcFieldInfo *f, const void *values, bool some, const Wish *w, int64_t step, int64_t number) {
   FrameHead h = head_of(w, step, number);
-  Plane p = plane_of(f, w);
-  int64_t rows = w->box[1] - w->box[0], columns = w->box[3] - w->box[2], x[MAX_SIDE];
   size_t pins = sizeof h, pixels = pins + h.npins * sizeof(double);
   size_t size = pixels + (size_t)h.width * h.height * sizeof(float);
   ViewFrame *frame = malloc(sizeof *frame + size);
@@ -114,15 +165,10 @@ ViewFrame *paint(const StcFieldInfo *f, const void *values, const Wish *w, int64
   frame->users = 1;
   frame->size = size;
   float *to = (float *)(void *)(frame->bytes + pixels);
-  for (int i = 0; i < (int)h.width; i++)
-    x[i] = (w->box[2] + i * columns / h.width) * p.column;
-  for (int y = 0; y < (int)h.height; y++)
-    draw_row(f, values, p.first + (w->box[0] + y * rows / h.height) * p.row, x, (int)h.width, to + (size_t)y * h.width);
+  draw_rows(f, values, some, w, &h, to);
   measure(to, (int64_t)h.width * h.height, &h);
   memcpy(frame->bytes, &h, sizeof h);
-  for (int i = 0; i < w->npins; i++)
-    memcpy(frame->bytes + pins + (size_t)i * sizeof(double), &(double){pin_value(f, values, w->pins[i])},
-           sizeof(double));
+  put_pins(f, values, some, w, frame->bytes + pins);
   return frame;
 }
 
@@ -137,7 +183,7 @@ void frame_free(ViewFrame *f) {
 static Looker *next_wish(StcView *v) {
   for (int i = 0; i < MAX_WISHES; i++) {
     Looker *l = &v->lookers[i];
-    if (l->used && l->drawn != v->taken && view_find_values(v, l->wish.field, l->wish.component))
+    if (l->used && l->drawn != v->taken && view_find_values(v, &l->wish))
       return l;
   }
   return NULL;
@@ -152,7 +198,7 @@ static double counted(clockid_t clock) {
 
 /* Draws one wish, with the lock held; it is let go meanwhile. */
 static void draw(StcView *v, Looker *l) {
-  const Values *x = view_find_values(v, l->wish.field, l->wish.component);
+  const Values *x = view_find_values(v, &l->wish);
   Wish wish = l->wish;
   const char *why = NULL;
   int64_t number = ++v->frames;
@@ -161,7 +207,7 @@ static void draw(StcView *v, Looker *l) {
   pthread_mutex_unlock(&v->lock);
   double before = counted(CLOCK_THREAD_CPUTIME_ID), bytes_a_second = 2e9; /* of sending */
   const void *values = x->loan ? loan_values(x->loan, &why) : x->copy;
-  ViewFrame *frame = values ? paint(&x->info, values, &wish, x->step, number) : NULL;
+  ViewFrame *frame = values ? paint(&x->info, values, x->some, &wish, x->step, number) : NULL;
   double took = counted(CLOCK_THREAD_CPUTIME_ID) - before;
   pthread_mutex_lock(&v->lock);
   v->drawing = false;

@@ -19,9 +19,14 @@ bool view_is_looked_at(const StcView *v) {
   return false;
 }
 
-Values *view_find_values(StcView *v, int field, int component) {
+/* Are these the component's values, or, where they are some, those of the wish? */
+static bool serves(const Values *x, const Wish *w) {
+  return x->field == w->field && x->component == w->component && (!x->some || memcmp(&x->wish, w, sizeof *w) == 0);
+}
+
+Values *view_find_values(StcView *v, const Wish *w) {
   for (int i = 0; i < v->nvalues; i++)
-    if (v->values[i].there && v->values[i].field == field && v->values[i].component == component)
+    if (v->values[i].there && serves(&v->values[i], w))
       return &v->values[i];
   return NULL;
 }
@@ -30,7 +35,7 @@ bool view_lacks_values(const StcView *v) {
   double now = clock_seconds();
   for (int i = 0; i < MAX_WISHES; i++) {
     const Looker *l = &v->lookers[i];
-    const Values *x = view_find_values((StcView *)v, l->wish.field, l->wish.component);
+    const Values *x = view_find_values((StcView *)v, &l->wish);
     if (is_live(v, l, now) && (!x || x->step != v->plan->run.done))
       return true;
   }
@@ -44,21 +49,46 @@ bool view_has_values(const StcView *v) {
   return false;
 }
 
-bool view_is_cheap(const StcView *v, const StcPlan *p) {
-  double bytes = 0, speed = 1e9; /* of copies, bytes a second at least */
-  for (int i = 0; i < MAX_WISHES; i++) {
-    const Wish *w = &v->lookers[i].wish;
-    if (v->lookers[i].used && (p->device.kind->stage_new || !plan_can_lend(p, w->field, w->component)))
-      bytes += (double)v->infos[p->program->declared[w->field].first + w->component].bytes;
-  }
+/* What the field of a wish is. */
+static const StcFieldInfo *info_of(const StcView *v, const StcPlan *p, const Wish *w) {
+  return &v->infos[p->program->declared[w->field].first + w->component];
+}
+
+/* Is it so long since values were taken that to copy `bytes` takes no more than a picture's share of that? */
+static bool affords(const StcView *v, double bytes) {
+  double speed = 1e9; /* of copies, bytes a second at least */
   return clock_seconds() - v->taken_at >= bytes / speed * PAINT_SHARE;
 }
 
-/* Room for the values of a component, which has none yet. */
+/* The lines that are lent for the wish, 0: the whole component is taken. Behind a run nothing further can be taken, and
+ * pages may ask for other lines: they have all where that costs little. */
+static int lines_of(const StcView *v, const StcPlan *p, const Wish *w, Lines lines[1 + MAX_PINS]) {
+  const StcFieldInfo *f = info_of(v, p, w);
+  bool all = v->state == VIEW_IDLE && affords(v, (double)f->bytes);
+  return !all && plan_can_lend_lines(p, w->field, w->component) ? wish_lines(f, w, lines) : 0;
+}
+
+/* Bytes that are copied for the wish. */
+static double copied_for(const StcView *v, const StcPlan *p, const Wish *w) {
+  Lines lines[1 + MAX_PINS];
+  if (lines_of(v, p, w, lines) > 0)
+    return (double)lines[0].count * (double)lines[0].length;
+  return p->device.kind->stage_new || !plan_can_lend(p, w->field, w->component) ? (double)info_of(v, p, w)->bytes : 0;
+}
+
+bool view_is_cheap(const StcView *v, const StcPlan *p) {
+  double bytes = 0;
+  for (int i = 0; i < MAX_WISHES; i++)
+    if (v->lookers[i].used)
+      bytes += copied_for(v, p, &v->lookers[i].wish);
+  return affords(v, bytes);
+}
+
+/* Room for the values of a component, which has none that serve. */
 static Values *new_values(StcView *v, int field, int component) {
   Values *x = NULL;
   for (int i = 0; i < v->nvalues && !x; i++)
-    if (v->values[i].field == field && v->values[i].component == component)
+    if (!v->values[i].there && v->values[i].field == field && v->values[i].component == component)
       x = &v->values[i];
   for (int i = 0; i < v->nvalues && !x && v->nvalues == MAX_WISHES; i++)
     if (!v->values[i].there)
@@ -94,11 +124,18 @@ static bool is_lent(StcView *v, StcPlan *p, int field, int component) {
   return *lends > 0;
 }
 
-/* Takes one component's values. */
-static StcStatus take_one(StcView *v, StcPlan *p, Values *x) {
-  StcStatus s = STC_OK;
-  x->info = v->infos[p->program->declared[x->field].first + x->component];
-  if (is_lent(v, p, x->field, x->component))
+/* Takes a component's values, all or as many as the wish needs. */
+static StcStatus take_one(StcView *v, StcPlan *p, const Wish *w, Values *x) {
+  Lines lines[1 + MAX_PINS];
+  int n = lines_of(v, p, w, lines);
+  x->info = *info_of(v, p, w);
+  x->wish = *w;
+  x->loan = NULL;
+  StcStatus s = n ? plan_lend_lines(p, x->field, x->component, n, lines, &x->loan) : STC_OK;
+  x->some = x->loan != NULL;
+  if (s || x->some)
+    ;
+  else if (is_lent(v, p, x->field, x->component))
     s = plan_lend(p, x->field, x->component, &x->loan);
   else
     s = copy_values(v, p, x);
@@ -111,11 +148,11 @@ static StcStatus take_one(StcView *v, StcPlan *p, Values *x) {
 static StcStatus take_all(StcView *v, StcPlan *p, const Wish *wishes, int n) {
   StcStatus s = STC_OK;
   for (int i = 0; i < n && !s; i++) {
-    if (view_find_values(v, wishes[i].field, wishes[i].component))
+    if (view_find_values(v, &wishes[i]))
       continue;
     Values *x = new_values(v, wishes[i].field, wishes[i].component);
     if (x)
-      s = take_one(v, p, x);
+      s = take_one(v, p, &wishes[i], x);
   }
   return s;
 }

@@ -78,9 +78,12 @@ typedef struct Looker {
   int64_t number, drawn;
 } Looker;
 
-/* Values of a component that pictures are drawn from, of after `step` steps: lent, or a copy (malloc). */
+/* Values of a component that pictures are drawn from, of after `step` steps: lent, or a copy (malloc). some: only the
+ * lines that `wish` shows and the points that it follows. */
 typedef struct Values {
   int field, component;
+  bool some;
+  Wish wish;
   StcFieldInfo info;
   int64_t step;
   Loan *loan;
@@ -201,16 +204,20 @@ bool view_has_values(const StcView *v);
 bool view_is_cheap(const StcView *v, const StcPlan *p);
 StcStatus view_take(StcView *v, StcPlan *p);
 void view_give_back(StcView *v);
-/* The values of a component, NULL: they are not here. */
-Values *view_find_values(StcView *v, int field, int component);
+/* The values that the wish is drawn from, NULL: they are not here. */
+Values *view_find_values(StcView *v, const Wish *w);
 void view_free_values(StcView *v);
 
 /* ---------------------------------------------------------------- pictures: view-paint.c */
 
 /* Checks a wish against the plan's fields and puts its box into the field; false: it cannot be. */
 bool wish_fits(const StcFieldInfo *f, Wish *w);
-/* The picture of a wish; NULL: there is no memory. */
-ViewFrame *paint(const StcFieldInfo *f, const void *values, const Wish *w, int64_t step, int64_t number);
+/* Which lines of a component the wish, which fits it, shows: those of its rows, then an element for each of its points.
+ * How many; 0: it needs more than half of the component, or columns that are no lines. */
+int wish_lines(const StcFieldInfo *f, const Wish *w, Lines lines[1 + MAX_PINS]);
+/* The picture of a wish, from all values of a component, or (`some`) from those of its lines, one behind the other;
+ * NULL: there is no memory. */
+ViewFrame *paint(const StcFieldInfo *f, const void *values, bool some, const Wish *w, int64_t step, int64_t number);
 void frame_free(ViewFrame *f);
 /* May a run, which goes on, take values for further pictures now? */
 bool view_may_draw(const StcView *v);

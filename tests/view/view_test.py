@@ -1,4 +1,4 @@
-"""view_test.py STC: the server of `stc run --view` as HTTP sees it. Waits for what comes to pass, never for a time."""
+"""view_test.py STC [PART_OF_NAME [STANDIN]]: the server of `stc run --view` as HTTP sees it. Waits for what comes to pass, never for a time."""
 import json
 import os
 import signal
@@ -13,15 +13,18 @@ from pathlib import Path
 from window import RUN, WAVES, Head, Window, field_after
 
 STC = sys.argv[1]
+STANDIN = sys.argv[3] if len(sys.argv) > 3 else None     # the folder of a driver that computes on the CPU
 HERE = tempfile.mkdtemp(prefix="stc-view-test-")
 PROGRAM = Path(HERE) / "waves.stn"
 PROGRAM.write_text(WAVES)
 
 
 def sampled(shape, values, height, width, box):
-    """The rows of a picture: evenly spaced points of the box."""
+    """The rows of a picture: evenly spaced points of the box, in rows that lie evenly in memory."""
     y0, y1, x0, x1 = box
-    return [tuple(values[(y0 + y * (y1 - y0) // height) * shape[1] + x0 + x * (x1 - x0) // width] for x in range(width)) for y in range(height)]
+    apart = (y1 - y0) // height
+    return [tuple(values[(y0 + y * (y1 - y0) // height // apart * apart) * shape[1] + x0 + x * (x1 - x0) // width] for x in range(width))
+            for y in range(height)]
 
 
 def test_pictures_are_the_field():
@@ -41,6 +44,40 @@ def test_pictures_are_the_field():
         assert small.rows() == sampled(shape, values, 16, 16, [0, 40, 0, 56])
         clipped = w.frame("field=0&side=16&box=-5,9999,30,20", step + 7)
         assert clipped.box == [0, 40, 0, 56]
+
+
+def test_gathered():
+    """From a GPU only the rows that a picture shows are copied, and the points that it follows: of dense and of padded rows, while it runs and behind
+    that, of two pages at once, and of slices."""
+    if not STANDIN:
+        return
+    plain, cube = (Path(HERE) / f"{n}.stn" for n in ("plain", "cube"))
+    plain.write_text("param N = 40, M = 56; grid G = [0..N-1, 0..M-1], 100000000; field u : real on G outside 0;\n"
+                     "init i(u)[G] = real(idx(0) * 7 + idx(1)); stencil s(u)[G] = 0.25 * (u[-1,0] + u[1,0] + u[0,-1] + u[0,1]);\n")
+    cube.write_text("grid G = [0..11, 0..12, 0..13], 1000000000000; field a : f64 on G outside 0;\n"
+                    "init i(a)[G] = f64(idx(0) * 10000 + idx(1) * 100 + idx(2)); stencil s(a)[G] = a + 0 * a[1,0,0];\n")
+    for columns in (56, 57):
+        with Window(STC, plain, f"-DM={columns}", "--device=cuda", standin=STANDIN) as w:
+            first = w.frame("field=0&side=8")
+            assert first.step < w.frame("field=0&side=8", behind=first.number).step
+            step = w.pause()["step"]
+            shape, values = field_after(STC, plain, "u", step, HERE, f"-DM={columns}")
+            assert shape == (40, columns)
+            for box in ([0, 40, 0, columns], [5, 38, 7, 50], [30, 31, 0, columns], [3, 40, 8, 9], [1, 18, 2, columns]):
+                for side in (1, 7, 16):
+                    f = w.frame(f"field=0&side={side}&box={','.join(map(str, box))}&pins=3,4;39,{columns - 1}", step)
+                    assert f.rows() == sampled(shape, values, f.height, f.width, box), (columns, box, side)
+                    assert f.pins == (values[3 * columns + 4], values[-1])
+    with Window(STC, cube, "--device=cuda", standin=STANDIN) as w:
+        w.pause()
+        for side in (3, 64):
+            for cut, at, place in ((0, 3, lambda y, x: 30000 + 100 * y + x), (1, 5, lambda y, x: 10000 * y + 500 + x), (2, 4, lambda y, x: 10000 * y + 100 * x + 4)):
+                f = w.frame(f"field=0&cut={cut}&at={at}&side={side}&pins=1,2,3")
+                rows, columns = 12 if cut else 13, 13 if cut == 2 else 14
+                apart = rows // f.height
+                assert f.rows() == [tuple(place(y * rows // f.height // apart * apart, x * columns // f.width) for x in range(f.width))
+                                    for y in range(f.height)], (cut, side)
+                assert f.pins == (10203,)
 
 
 def test_slices_and_kinds():

@@ -1,6 +1,7 @@
 """`stc run --view` as tests use it: a run of its own, asked by http.client."""
 import http.client
 import json
+import os
 import re
 import signal
 import struct
@@ -42,9 +43,11 @@ class Head:
 class Window:
     """A run with a view."""
 
-    def __init__(self, stc, program, *words, view="--view", folder=None):
+    def __init__(self, stc, program, *words, view="--view", folder=None, standin=None):
+        """`standin`: the folder of a CUDA driver that computes on the CPU."""
         self.process = subprocess.Popen([stc, *RUN, view, *words, str(program)], stderr=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True, cwd=folder)
+                                        stdout=subprocess.PIPE, text=True, cwd=folder,
+                                        env={**os.environ, **({"LD_LIBRARY_PATH": standin, "STC_STANDIN_COMPUTE": "1"} if standin else {})})
         self.said, self.url = [], None
         for line in self.process.stderr:
             self.said.append(line)
