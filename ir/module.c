@@ -170,6 +170,13 @@ const ParamArray *module_state(const Module *m) {
   return NULL;
 }
 
+int module_member_state(const Module *m, int scalar) {
+  for (int i = 0; i < m->nparam_arrays; i++)
+    if (m->param_arrays[i].role == ARRAY_STATE && m->param_arrays[i].each && m->param_arrays[i].first == scalar)
+      return i;
+  return -1;
+}
+
 bool array_is_passing(const Module *m, int array) {
   return m->param_arrays[array].role == ARRAY_STATE && m->param_arrays[array].first < 0;
 }

@@ -749,6 +749,9 @@ bool update_is_point(const Update *u);
 bool array_is_passing(const Module *m, int array);
 /* The first launch-time array that is a number kept from step to step; NULL: there is none. */
 const ParamArray *module_state(const Module *m);
+/* The launch-time array in which each member has a number of its own that is scalar `scalar` before the first step; -1:
+ * there is none. */
+int module_member_state(const Module *m, int scalar);
 /* Do kernels write launch-time array `array`? */
 bool array_is_written(const Module *m, int array);
 /* The field of which `field`, one of frames ahead, has the frames ahead. */

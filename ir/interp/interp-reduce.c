@@ -74,12 +74,8 @@ static bool evaluate_of(Interp *in, const Reduction *r, const InterpBody *body, 
   return ok;
 }
 
-static bool evaluate(Interp *in, const Reduction *r, const InterpBody *body, Const *value) {
-  return evaluate_of(in, r, body, -1, value);
-}
-
-bool interp_total(Interp *in, const Reduction *r, const InterpBody *body, Const *value) {
-  return evaluate(in, r, body, value);
+bool interp_total(Interp *in, const Reduction *r, const InterpBody *body, int64_t member, Const *value) {
+  return evaluate_of(in, r, body, member, value);
 }
 
 /* The value of `body` at the only point of `u`, or of its member `member`, into *value. */

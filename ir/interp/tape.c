@@ -13,7 +13,7 @@ typedef enum EventKind { EVENT_STENCIL, EVENT_UPDATE, EVENT_REDUCE, EVENT_MOVE, 
 /* What happened. STENCIL: `code` ran in step `step`, and old[i] is what its target number i was; given: fields that the
  * init left as they were, NULL: none. UPDATE: `update`, whose body is `body`, was made in step `step`. REDUCE: so was
  * `reduction` behind so many steps, whose scalar was `value` before. states: of
- * STENCIL, UPDATE and LOSSES, by launch-time array the number that steps update, as it was before. MOVE: the levels
+ * STENCIL, UPDATE and LOSSES, by launch-time array the numbers that steps update, as they were before. MOVE: the levels
  * moved on; old[f] is the oldest level of field f. LOSSES: `step` steps are done, and losses are evaluated that are
  * due. BEGIN: the inits have been run, and other levels filled. */
 typedef struct Event {
@@ -26,7 +26,7 @@ typedef struct Event {
   int64_t step;
   const bool *given;
   char **old;
-  int64_t *states;
+  int64_t **states;
 } Event;
 
 typedef struct Tape {
@@ -54,18 +54,25 @@ static char *copy_of(Interp *in, const FieldState *f, const char *from) {
   return to;
 }
 
+/* How many numbers launch-time array `i` has. */
+static int64_t elements(const Interp *in, int i) {
+  return param_array_extent(&in->m->param_arrays[i], in->b->scalars);
+}
+
 /* Has `e` keep what the numbers are that steps update; has them be what they were. */
 static void keep_states(Interp *in, Event *e) {
   const Module *m = in->m;
-  e->states = ARENA_ARRAY(in->arena, int64_t, m->nparam_arrays + 1);
+  e->states = ARENA_ARRAY(in->arena, int64_t *, m->nparam_arrays + 1);
   for (int i = 0; i < m->nparam_arrays; i++)
-    if (m->param_arrays[i].role == ARRAY_STATE)
-      memcpy(&e->states[i], in->b->param_arrays[i], sizeof e->states[i]);
+    if (m->param_arrays[i].role == ARRAY_STATE) {
+      e->states[i] = ARENA_ARRAY(in->arena, int64_t, elements(in, i) + 1);
+      memcpy(e->states[i], in->b->param_arrays[i], (size_t)elements(in, i) * sizeof *e->states[i]);
+    }
 }
 static void put_states(Interp *in, const Event *e) {
   for (int i = 0; i < in->m->nparam_arrays; i++)
     if (in->m->param_arrays[i].role == ARRAY_STATE)
-      memcpy(in->b->param_arrays[i], &e->states[i], sizeof e->states[i]);
+      memcpy(in->b->param_arrays[i], e->states[i], (size_t)elements(in, i) * sizeof *e->states[i]);
 }
 
 /* Adds an event. */
@@ -133,7 +140,7 @@ bool tape_losses(Interp *in, int64_t last) {
     Const value;
     if (!loss_is_due(l, in->step, last))
       continue;
-    if (!interp_total(in, &r, &t->bodies[i], &value))
+    if (!interp_total(in, &r, &t->bodies[i], -1, &value))
       return false;
     t->sums[i] += value.f;
   }
@@ -334,9 +341,9 @@ static bool search_chunk(void *user, const int64_t *p, int n) {
   return true;
 }
 
-/* Pulls reduction `r` of event `e`, whose derivative is at `bar`: a sum at all its points; a minimum or maximum at the
- * first point that gave it; point: it is the value at a single one. */
-static bool pull_reduction(Interp *in, const Event *e, Reduction r, bool point, double *bar) {
+/* Pulls reduction `r` of event `e`, whose derivative is at `bar`, over all its points or, from 0 on, member `member`'s:
+ * a sum at all of them; a minimum or maximum at the first point that gave it; point: it is the value at a single one. */
+static bool pull_reduction(Interp *in, const Event *e, Reduction r, bool point, int64_t member, double *bar) {
   double at[CHUNK];
   Seed seed = {1, at};
   Source s = {.in = in, .body = e->body, .n = 1, .factor = *bar, .seeds = &seed};
@@ -345,6 +352,8 @@ static bool pull_reduction(Interp *in, const Event *e, Reduction r, bool point, 
   if (*bar == 0 || r.type != TY_F64)
     return true;
   *bar = 0;
+  if (member >= 0)
+    over.lo[0] = over.hi[0] = over.lo[0] + member;
   in->step = e->step;
   in->reduction = &r;
   interp_start_body(in, s.body);
@@ -355,7 +364,7 @@ static bool pull_reduction(Interp *in, const Event *e, Reduction r, bool point, 
   } else {
     Search found = {.in = in, .body = e->body};
     Const value;
-    ok = interp_total(in, &r, e->body, &value);
+    ok = interp_total(in, &r, e->body, member, &value);
     found.value = value.f;
     in->reduction = &r;
     interp_start_body(in, s.body);
@@ -367,15 +376,23 @@ static bool pull_reduction(Interp *in, const Event *e, Reduction r, bool point, 
   return ok;
 }
 
+/* Pulls an update, member by member where each has a number of its own: all of them are read as they were before it. */
 static bool pull_update(Interp *in, const Event *e) {
   const Update *u = e->update;
   Reduction r = {.name = update_name(in->m, u), .op = u->op, .type = u->type, .over = u->over};
-  return pull_reduction(in, e, r, box_is_point(&u->over), &in->tape->bars.array[u->state][0]);
+  int64_t n = u->each ? elements(in, u->state) : 1;
+  double *bar = in->tape->bars.array[u->state], *of = ARENA_ARRAY(in->arena, double, n + 1);
+  bool ok = true;
+  memcpy(of, bar, sizeof *of * (size_t)n);
+  memset(bar, 0, sizeof *bar * (size_t)n);
+  for (int64_t k = 0; k < n && ok; k++)
+    ok = pull_reduction(in, e, r, update_is_point(u), u->each ? k : -1, &of[k]);
+  return ok;
 }
 
 /* Pulls what was reduced between steps, and has its scalar be what it was before. */
 static bool pull_reduce(Interp *in, const Event *e) {
-  bool ok = pull_reduction(in, e, *e->reduction, false, &in->tape->bars.scalar[e->reduction->scalar]);
+  bool ok = pull_reduction(in, e, *e->reduction, false, -1, &in->tape->bars.scalar[e->reduction->scalar]);
   in->b->scalars[e->reduction->scalar] = e->value;
   return ok;
 }
@@ -454,14 +471,19 @@ static bool run_back(Interp *in, int64_t steps, const bool *skip_init, double *v
   if (!pull_all(in))
     return false;
   for (int i = 0; i < m->nparam_arrays; i++)
-    if (m->param_arrays[i].role == ARRAY_STATE && m->param_arrays[i].first >= 0)
-      t->bars.scalar[m->param_arrays[i].first] += t->bars.array[i][0];
+    for (int64_t k = 0; k < elements(in, i) && m->param_arrays[i].role == ARRAY_STATE && m->param_arrays[i].first >= 0;
+         k++)
+      t->bars.scalar[m->param_arrays[i].first] += t->bars.array[i][k];
   scalars_pull(in->arena, m, in->b->scalars, t->bars.scalar);
-  for (int i = 0; i < m->nby; i++)
-    if (m->by[i].kind == BY_PARAM)
+  for (int i = 0; i < m->nby; i++) {
+    int members = m->by[i].kind == BY_PARAM ? module_member_state(m, m->by[i].index) : -1;
+    if (members >= 0)
+      memcpy(t->out[i], t->bars.array[members], sizeof **t->out * (size_t)elements(in, members));
+    else if (m->by[i].kind == BY_PARAM)
       *t->out[i] = t->bars.scalar[m->by[i].index];
     else
       take(in, i);
+  }
   *value = 0;
   for (int i = 0; i < m->nlosses; i++)
     if (m->losses[i].factor != 0)

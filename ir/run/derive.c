@@ -199,15 +199,6 @@ bool gradient_check(const Module *m, Diags *d) {
         "at end; gradient misfit to v;");
     return false;
   }
-  for (int i = 0; i < m->nparam_arrays; i++)
-    if (m->param_arrays[i].each && m->param_arrays[i].first >= 0) {
-      diag_error(
-          d, m->param_arrays[i].loc,
-          "each member has a scalar '%s' of its own, and gradients are not made through these; declare it as one "
-          "number of all members, scalar %s shared = ...;, or make a run for each member",
-          m->param_arrays[i].name, m->param_arrays[i].name);
-      return false;
-    }
   for (int i = 0; i < m->nreductions; i++)
     if (m->reductions[i].kind == REDUCE_UNTIL) {
       if (m->reductions[i].loop)

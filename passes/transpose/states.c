@@ -5,13 +5,16 @@
  * the point counts that gave the value, the first in order if there are several. */
 #include "passes/transpose/transpose.h"
 
-/* The first point of the grid, at which updates of numbers alone are computed. */
-static Box first_point(const Module *m) {
+/* The first point of the grid, or with `each` that of each member, at which updates of numbers alone are computed. */
+static Box first_point(const Module *m, bool each) {
   Box b = m->grid;
-  for (int d = 0; d < b.rank; d++)
+  for (int d = each; d < b.rank; d++)
     b.hi[d] = b.lo[d];
   return b;
 }
+
+/* Has each member an element of array `state` of the backward module for itself? */
+static bool is_each(const Transpose *x, int32_t state) { return x->b->param_arrays[state].each; }
 
 /* ---- the program's stages */
 
@@ -21,6 +24,7 @@ void transpose_stencil(Transpose *x, Stencil st) { ARENA_PUSH(x->a, x->stages, x
 static void add_update(Transpose *x, int32_t state, Opcode op, const Box *over, Block *body) {
   Stage s = {.is_update = true, .update = {.state = state, .op = op, .over = *over, .body = body}};
   s.update.type = x->b->param_arrays[state].type;
+  s.update.each = is_each(x, state);
   ARENA_PUSH(x->a, x->stages, x->nstages, s);
 }
 
@@ -58,9 +62,10 @@ bool transpose_previous(const Module *m, int *stencil, int *update) {
 
 /* ---- numbers as they were */
 
-/* Code that reads array `array` of the backward module. */
+/* Code that reads array `array` of the backward module: the number of the point's member, where each has its own. */
 static Value *read_state(Transpose *x, Builder *b, int32_t array) {
-  return build_element(b, x->b->param_arrays[array].type, array, build_int(b, TY_I64, 0));
+  Value *at = is_each(x, array) ? build_dim(b, OP_INDEX, 0) : build_int(b, TY_I64, 0);
+  return build_element(b, x->b->param_arrays[array].type, array, at);
 }
 
 Value *state_value(Undo *u, int32_t array) {
@@ -78,6 +83,7 @@ Value *state_value(Undo *u, int32_t array) {
     made[op->results[0]->id] = op->code == OP_CONST     ? build_const(&u->b, t, op->cval)
                                : op->code == OP_SCALAR  ? build_scalar(&u->b, t, op->sym)
                                : op->code == OP_STEP    ? u->number
+                               : op->code == OP_INDEX   ? build_dim(&u->b, OP_INDEX, op->sym)
                                : op->code == OP_ELEMENT ? build_element(&u->b, t, op->sym, in[0])
                                                         : build_op(&u->b, op->code, t, op->noperands, in)->results[0];
   }
@@ -112,10 +118,12 @@ bool update_again(Transpose *x, int number, const int32_t *version, Stage *out) 
 
 /* ---- what is contributed */
 
-/* A new array of the backward module, a number that each step gives a value before it reads it. */
-static int32_t passing_state(Transpose *x, const char *name, Type t) {
+/* A new array of the backward module, a number, one for each member where array `like` has that, that each step gives
+ * a value before it reads it. */
+static int32_t passing_state(Transpose *x, const char *name, Type t, int32_t like) {
   Module *b = x->b;
-  ParamArray a = {.extent = affine_const(1), .type = t, .role = ARRAY_STATE, .first = -1};
+  ParamArray a = {.extent = b->param_arrays[like].extent, .type = t, .role = ARRAY_STATE, .first = -1};
+  a.each = is_each(x, like);
   a.name = arena_printf(x->a, "%s.%d", name, b->nparam_arrays);
   ARENA_PUSH(x->a, b->param_arrays, b->nparam_arrays, a);
   return b->nparam_arrays - 1;
@@ -136,7 +144,7 @@ static Block *field_body(Transpose *x, int32_t field, int32_t to) {
 
 /* Adds array `sum` of the backward module to array `to`; sum -1: makes it 0. */
 static void add_state(Transpose *x, int32_t to, int32_t sum) {
-  Box point = first_point(x->m);
+  Box point = first_point(x->m, is_each(x, to));
   Block *body = block_new(x->a, NULL);
   Builder b = builder_at_end(x->a, body);
   Value *v = sum < 0 ? build_float(&b, TY_F64, 0) : build2(&b, OP_ADD, read_state(x, &b, to), read_state(x, &b, sum));
@@ -148,11 +156,12 @@ void states_add_shares(Transpose *x) {
   for (int i = 0; i < x->nshares; i++) {
     const StateShare *s = &x->shares[i];
     const Box *over = &x->b->fields[s->field].box;
-    if (box_is_point(over)) {
+    Update alone = {.over = *over, .each = is_each(x, s->bar)};
+    if (update_is_point(&alone)) {
       add_update(x, s->bar, OP_MAX, over, field_body(x, s->field, s->bar));
       continue;
     }
-    int32_t sum = passing_state(x, "back.sum", TY_F64);
+    int32_t sum = passing_state(x, "back.sum", TY_F64, s->bar);
     add_update(x, sum, OP_ADD, over, field_body(x, s->field, -1));
     add_state(x, s->bar, sum);
   }
@@ -166,6 +175,7 @@ typedef struct UpdateSeed {
   int32_t bar, at; /* arrays of the backward module; at -1: all places do */
   const Box *over;
   int64_t every; /* it is made when so many steps are done alone; 0: always */
+  bool first;    /* it counts in the first member alone */
 } UpdateSeed;
 
 /* Have `every` steps been done, or a multiple, when `n` are? */
@@ -189,15 +199,20 @@ static Value *update_seed(Undo *u, const void *seed) {
   Value *bar = read_state(u->x, &u->b, s->bar);
   if (s->every > 1)
     bar = build3(&u->b, OP_SELECT, is_due(&u->b, s->every, u->number), bar, build_float(&u->b, TY_F64, 0));
+  if (s->first) {
+    Value *i = build_dim(&u->b, OP_INDEX, 0), *lo = build_affine(&u->b, u->x->b, u->x->m->grid.lo[0]);
+    bar = build3(&u->b, OP_SELECT, build2(&u->b, OP_EQ, i, lo), bar, build_float(&u->b, TY_F64, 0));
+  }
   if (s->at < 0)
     return bar;
   Value *here = build2(&u->b, OP_EQ, place_in(u->x, &u->b, s->over), read_state(u->x, &u->b, s->at));
   return build3(&u->b, OP_SELECT, here, bar, build_float(&u->b, TY_F64, 0));
 }
 
-/* The array that has the number of the point which gave the value of `up`, a minimum or maximum: the values of all
- * points are kept in a field, so that they are the same bits when they are compared. */
-static int32_t chosen_place(Transpose *x, const Update *up, const int32_t *version) {
+/* The array that has the number of the point which gave the value of `up`, a minimum or maximum, for each member if the
+ * array `bar` of its derivative has that: the values of all points are kept in a field, so that they are the same bits
+ * when they are compared. */
+static int32_t chosen_place(Transpose *x, const Update *up, const int32_t *version, int32_t bar) {
   Stencil st = {.name = arena_printf(x->a, "%s.each", update_name(x->m, up)), .loc = up->loc};
   Undo u = each_value(x, up, version);
   u.box = &up->over;
@@ -207,7 +222,7 @@ static int32_t chosen_place(Transpose *x, const Update *up, const int32_t *versi
   ARENA_PUSH(x->a, st.targets, st.ntargets, each);
   ARENA_PUSH(x->a, st.pieces, st.npieces, p);
   transpose_stencil(x, st);
-  int32_t most = passing_state(x, "back.most", TY_F64), at = passing_state(x, "back.place", TY_I64);
+  int32_t most = passing_state(x, "back.most", TY_F64, bar), at = passing_state(x, "back.place", TY_I64, bar);
   add_update(x, most, up->op, &up->over, field_body(x, each, -1));
   static const int64_t here[MAX_RANK];
   Block *body = block_new(x->a, NULL);
@@ -224,9 +239,13 @@ void undo_update(Transpose *x, int number, const int32_t *version) {
   UpdateSeed seed = {.bar = x->states[up->state].bar, .at = -1, .over = &up->over};
   if (seed.bar < 0 || !x->array_active[seed.bar])
     return;
-  if (!box_is_point(&up->over) && up->op != OP_ADD)
-    seed.at = chosen_place(x, up, version);
+  if (!update_is_point(up) && up->op != OP_ADD)
+    seed.at = chosen_place(x, up, version, seed.bar);
   Piece p = {.box = up->over, .body = up->body, .loc = up->loc};
+  if (x->m->members && !up->each && update_is_point(up)) { /* stencils have all members */
+    p.box.hi[0] = x->m->grid.hi[0];
+    seed.first = true;
+  }
   Stencil st = {.name = update_name(x->m, up), .npieces = 1, .pieces = &p, .loc = up->loc};
   gather_stencil(x, &st, version, update_seed, &seed);
   add_state(x, seed.bar, -1);
@@ -235,7 +254,7 @@ void undo_update(Transpose *x, int number, const int32_t *version) {
 
 /* Has the derivative by the value of `r` be 0 where that was made when u->number steps were done. */
 static void clear_reduced(Transpose *x, const Reduction *r, int32_t bar) {
-  Box point = first_point(x->m);
+  Box point = first_point(x->m, is_each(x, bar));
   Block *body = block_new(x->a, NULL);
   Builder b = builder_at_end(x->a, body);
   Value *n = build2(&b, OP_SUB, build_scalar(&b, TY_I64, x->last), build_step(&b));
@@ -251,7 +270,7 @@ void undo_reduction(Transpose *x, const Reduction *r) {
   Update up = {.state = bar, .op = r->op, .type = r->type, .over = r->over, .body = r->body, .loc = r->loc};
   UpdateSeed seed = {.bar = bar, .at = -1, .over = &up.over, .every = r->every};
   if (up.op != OP_ADD)
-    seed.at = chosen_place(x, &up, x->before[0]);
+    seed.at = chosen_place(x, &up, x->before[0], bar);
   Piece p = {.box = r->over, .body = r->body, .loc = r->loc};
   Stencil st = {.name = r->name, .npieces = 1, .pieces = &p, .loc = r->loc};
   gather_stencil(x, &st, x->before[0], update_seed, &seed);

@@ -110,14 +110,18 @@ static void write_stages(Unroll *u, int around, int32_t last) {
 
 /* ---- numbers */
 
-/* Code that reads array `array`, of what the number was, at the number of the step plus `later`. */
+/* Code that reads array `array`, of what the number was, at the number of the step plus `later`: the one of the point's
+ * member, where each has its own. */
 static Block *of_steps(const Unroll *u, int array, int later) {
+  const ParamArray *a = &u->m->param_arrays[array];
   Block *code = block_new(u->m->arena, NULL);
   Builder b = builder_at_end(u->m->arena, code);
   Value *at = build_step(&b);
   if (later)
     at = build2(&b, OP_ADD, at, build_int(&b, TY_I64, later));
-  Value *v = build_element(&b, u->m->param_arrays[array].type, array, at);
+  if (a->each)
+    at = build2(&b, OP_ADD, build2(&b, OP_MUL, at, build_affine(&b, u->m, a->extent)), build_dim(&b, OP_INDEX, 0));
+  Value *v = build_element(&b, a->type, array, at);
   build_yield(&b, 1, &v);
   return code;
 }
@@ -136,6 +140,7 @@ static Value *insert(Builder *b, Block *code) {
     made[op->results[0]->id] = op->code == OP_CONST    ? build_const(b, op->results[0]->type, op->cval)
                                : op->code == OP_SCALAR ? build_scalar(b, op->results[0]->type, op->sym)
                                : op->code == OP_STEP   ? build_step(b)
+                               : op->code == OP_INDEX  ? build_dim(b, OP_INDEX, op->sym)
                                : op->code == OP_ELEMENT
                                    ? build_element(b, op->results[0]->type, op->sym, operands[0])
                                    : build_op(b, op->code, op->results[0]->type, op->noperands, operands)->results[0];
@@ -143,10 +148,10 @@ static Value *insert(Builder *b, Block *code) {
   return made[code->last->operands[0]->id];
 }
 
-/* A launch-time array that stands for a number, or a derivative by one: `first` is as that of ParamArray. */
-static int32_t new_state(Unroll *u, const char *name, Type t, int32_t first, StateVersion what) {
+/* A launch-time array that stands for number `of`, or a derivative by it: `first` is as that of ParamArray. */
+static int32_t new_state(Unroll *u, const ParamArray *of, const char *name, Type t, int32_t first, StateVersion what) {
   Module *m = u->m;
-  ParamArray a = {.name = name, .type = t, .extent = affine_const(1), .role = ARRAY_STATE, .first = first};
+  ParamArray a = {.name = name, .type = t, .extent = of->extent, .role = ARRAY_STATE, .first = first, .each = of->each};
   ARENA_PUSH(m->arena, m->param_arrays, m->nparam_arrays, a);
   ARENA_PUSH(m->arena, u->versions, u->nversions, what);
   return m->nparam_arrays - 1;
@@ -157,7 +162,7 @@ static int32_t version_of(Unroll *u, int32_t state) {
   Now *now = &u->now[state];
   const ParamArray *a = &u->m->param_arrays[state];
   if (now->version < 0)
-    now->version = new_state(u, arena_printf(u->m->arena, "%s.now.%d", a->name, u->nversions), a->type, -1,
+    now->version = new_state(u, a, arena_printf(u->m->arena, "%s.now.%d", a->name, u->nversions), a->type, -1,
                              (StateVersion){.code = now->code, .bar = now->bar});
   return now->version;
 }
@@ -192,7 +197,8 @@ static Block *resolved(Unroll *u, Block *body, bool wholly, const Op **unknown) 
 static Block *folded(const Unroll *u, Block *code) {
   Const *value = ARENA_ARRAY(u->m->arena, Const, block_renumber(code, 0) + 1), in[8];
   for (const Op *op = code->first; op != code->last; op = op->next) {
-    if (op->code == OP_SCALAR || op->code == OP_STEP || op->code == OP_ELEMENT || op->noperands > 3)
+    if (op->code == OP_SCALAR || op->code == OP_STEP || op->code == OP_INDEX || op->code == OP_ELEMENT ||
+        op->noperands > 3)
       return code;
     for (int i = 0; i < op->noperands; i++)
       in[i] = value[op->operands[i]->id];
@@ -206,13 +212,14 @@ static Block *folded(const Unroll *u, Block *code) {
   return out;
 }
 
-/* Is the number that the update makes computed of other numbers alone? */
+/* Is the number that the update makes computed of other numbers alone, and of that of the member, if each has one? */
 static bool is_plain(const Module *m, const Update *x) {
-  bool plain = box_is_point(&x->over);
+  bool plain = update_is_point(x);
   for (const Op *op = x->body->first; op; op = op->next) {
     bool reduction = op->code == OP_SCALAR && m->scalars[op->sym].is_reduction;
-    plain = plain && op->code != OP_ACCESS && op->code != OP_INDEX && op->code != OP_RANDOM && op->code != OP_NORMAL &&
-            !reduction;
+    bool member = op->code == OP_INDEX && x->each && op->sym == 0;
+    plain = plain && op->code != OP_ACCESS && (op->code != OP_INDEX || member) && op->code != OP_RANDOM &&
+            op->code != OP_NORMAL && !reduction;
   }
   return plain;
 }
@@ -304,12 +311,23 @@ static StateVersion *numbered_versions(const Unroll *u, const int32_t *to, int n
   return out;
 }
 
+/* The scalar that says how many values a number has that each of `members` has, in all steps up to number `last`. */
+static int32_t numbers_scalar(Module *m, Affine members, int32_t last) {
+  Scalar s = {.name = "back.numbers", .type = TY_I64, .expr = block_new(m->arena, NULL)};
+  Builder b = builder_at_end(m->arena, s.expr);
+  Value *steps = build2(&b, OP_ADD, build_scalar(&b, TY_I64, last), build_int(&b, TY_I64, 1));
+  Value *v = build2(&b, OP_MUL, steps, build_affine(&b, m, members));
+  build_yield(&b, 1, &v);
+  ARENA_PUSH(m->arena, m->scalars, m->nscalars, s);
+  return m->nscalars - 1;
+}
+
 /* Makes arrays of the numbers whose values of all steps are needed, behind those that are given, and drops the others;
  * what stands for numbers comes behind these. */
 static StateVersion *make_arrays(Unroll *u, int32_t last) {
   Module *m = u->m;
   ParamArray *all = NULL;
-  int32_t *to = ARENA_ARRAY(m->arena, int32_t, m->nparam_arrays + 1);
+  int32_t *to = ARENA_ARRAY(m->arena, int32_t, m->nparam_arrays + 1), numbers = -1;
   int n = 0;
   mark_all(u);
   for (int pass = 0; pass < 3; pass++)
@@ -322,7 +340,9 @@ static StateVersion *make_arrays(Unroll *u, int32_t last) {
         a.name = arena_printf(m->arena, "%s" ADJOINT_STEPS, a.name);
         a.role = ARRAY_GIVEN;
         a.first = -1;
-        a.extent = affine_add_const(affine_scalar(m->arena, last), 1);
+        a.extent = a.each ? affine_scalar(m->arena, numbers = numbers < 0 ? numbers_scalar(m, a.extent, last) : numbers)
+                          : affine_add_const(affine_scalar(m->arena, last), 1);
+        a.each = false;
       }
       to[i] = n;
       ARENA_PUSH(m->arena, all, n, a);
@@ -360,7 +380,7 @@ static void begin(Unroll *u, AdjointFacts *facts) {
   Module *m = u->m;
   int32_t zero = -1;
   for (int i = 0; i < u->narrays; i++) {
-    const ParamArray *a = &m->param_arrays[i];
+    const ParamArray of = m->param_arrays[i], *a = &of; /* the list grows */
     bool state = a->role == ARRAY_STATE, bar = state && u->changing[i];
     int32_t first = a->first;
     u->now[i] = (Now){.code = state && first >= 0 ? of_steps(u, i, 0) : NULL, .version = -1, .bar = -1};
@@ -368,7 +388,7 @@ static void begin(Unroll *u, AdjointFacts *facts) {
       continue;
     const char *name = arena_printf(m->arena, "%s.bar", a->name);
     zero = zero < 0 ? zero_scalar(m) : zero;
-    u->now[i].bar = new_state(u, name, TY_F64, zero, (StateVersion){.bar = m->nparam_arrays, .first = first});
+    u->now[i].bar = new_state(u, a, name, TY_F64, zero, (StateVersion){.bar = m->nparam_arrays, .first = first});
     if (first >= 0)
       ARENA_PUSH(m->arena, facts->states, facts->nstates, ((AdjointField){name, m->scalars[first].name}));
   }

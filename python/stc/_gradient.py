@@ -21,7 +21,8 @@ _UNITS = {"": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "K
 
 
 class Gradient(NamedTuple):
-    """What is differentiated, and its derivatives by each name that the program's `gradient` is to: arrays of that one's shape, a number for a param."""
+    """What is differentiated, and its derivatives by each name that the program's `gradient` is to: arrays of that one's shape, a number for a param, or for
+    a scalar, of which each member may have one."""
     value: float
     by: Dict[str, Any]
 
@@ -93,7 +94,7 @@ def _values(plan: "Plan", i: int, name: str) -> Any:
     values = np.empty(lib.stc_plan_gradient_size(plan._handle, i), np.float64)
     plan._check(lib.stc_plan_gradient_get(plan._handle, i, values.ctypes.data_as(c.POINTER(c.c_double)), values.size))
     if name not in plan.program.fields and name not in plan.program.arrays:
-        return float(values[0])
+        return values if name in plan.program.scalars and isinstance(plan._scalar(name), np.ndarray) else float(values[0])
     info = plan._info(plan._find(name))
     shape = tuple(info.shape[d] for d in range(info.rank))
     if TYPES[info.type] == "composite":

@@ -21,6 +21,8 @@ class Maker:
         self.r, self.rare = random.Random(seed), random.Random(seed * 2 + 1)     # rare: stencils every so many steps, fields at the start of a step
         self.more = random.Random(seed * 3 + 2)         # repeats, and scalars that are updated
         self.part = random.Random(seed * 5 + 3) if seed % 2 else None      # the gradient has a part in scalars that are updated
+        self.many = random.Random(seed * 11 + 5)
+        self.members = 3 if self.many.random() < 0.25 else 0
         self.between, self.losses = None, False             # what is reduced between steps, which losses do not read
         self.smooth, self.starting, self.inits, self.masks = smooth, False, [], []
         self.scalars, self.rounds = [], False
@@ -69,6 +71,8 @@ class Maker:
                 return self.more.choice(self.scalars)
             if self.rounds and self.more.random() < 0.2:
                 return "(0.2 * f64(round))"
+            if self.members and self.many.random() < 0.15:
+                return "km[member]"
             k = self.r.random()
             return self.access() if k < 0.7 else self.pick("p", "q", "w", "0.7", "(0.1 * f64(idx(%d)))" % self.r.randrange(self.rank), "src[1]" if self.starting else "(0.05 * f64(step))")
         forms = SMOOTH if self.smooth or self.r.random() < 0.75 else KINKED
@@ -130,7 +134,9 @@ class Maker:
             dry = self.pick("self", "0.3", "odd about q", "odd about 0.2") if not f["vector"] else "self"
             f["mask"] = " where %s dry %s" % (self.r.choice(self.masks), dry)
         self.fields.append(f)
-        words = (" temp" if f["temp"] else "") + (" input" if f["input"] else "") + (" history %d" % f["history"] if f["history"] else "")
+        shared = self.members and f["input"] and not f["mask"] and self.many.random() < 0.5
+        f["shape"] = ([self.members] if self.members and not shared else []) + f["shape"]
+        words = (" temp" if f["temp"] else "") + (" input" if f["input"] else "") + (" history %d" % f["history"] if f["history"] else "") + " shared" * shared
         self.text.append("field %s : f64%s on G%s%s%s;" % (name, "[2]" if f["vector"] else "", f["mask"], " outside " + f["rule"] if f["rule"] else "", words))
 
     def profile(self):
@@ -144,7 +150,7 @@ class Maker:
             self.text.append("init zc(c)[c] = 0.6 * sin(p * f64(idx(%d))) + q;" % has)
             self.inits.append("c")
         self.fields.append(dict(name="c", rule=rule, history=0, temp=False, input=True, vector=False, ready=True, mask="",
-                                shape=[1 if d in lacks else n for d, n in enumerate(self.sizes)]))
+                                shape=[self.members] * (self.members > 0) + [1 if d in lacks else n for d, n in enumerate(self.sizes)]))
 
     def coast(self):
         """Masks."""
@@ -186,7 +192,7 @@ class Maker:
                     sums += ["t1 / (1 + (sum(u * u + 0.1 * u) over %s) * (sum(v * v) over G))" % over,
                              "0.3 * tanh(sum(u * u * 0.1 + p * v) over %s) + 0.2 * t1" % over, "t0 * cos(t1) * p", "q * src[step] + 0.3 * t0"]
                     sums += [] if self.smooth else ["0.2 * (max(u * v + 0.3 * u) over %s) - 0.1 * t0" % over, "0.1 * t1 - 0.2 * (min(q * u + t0 * v) over G)", "max(0.1, t1) * 0.9"]
-                if self.part and self.between is None and self.part.random() < 0.4:
+                if self.part and self.between is None and not self.members and self.part.random() < 0.4:
                     self.between = "e"
                     kind = "sum" if self.smooth else self.part.choice(["sum", "max", "min"])
                     self.text.append("reduce e = %s(0.02 * u * u + 0.01 * p * v) over G every %d;" % (kind, self.part.choice([1, 2, 3])))
@@ -199,10 +205,13 @@ class Maker:
         add("param R = %d;" % self.more.randint(0, 3))
         add("param p : f64 = 1.1, q : f64 = 0.3;\nlet w = sin(p) * q;\nparam r[nr] : i32, src[6] : f64;")
         add("grid G = [%s], %d;" % (", ".join("0 .. N%d-1" % d for d in range(self.rank)), self.steps))
+        if self.members:
+            add("members %d;\nparam km[%d] : f64;" % (self.members, self.members))
         if self.r.random() < 0.4:
             self.coast()
         if self.more.random() < (0.7 if self.part else 0.35):
-            add("scalar t0 : f64 = 0.2, t1 : f64 = 0.4;")
+            shared = " shared" * (self.members > 0 and self.many.random() < 0.25)
+            add("scalar t0 : f64%s = 0.2, t1 : f64%s = 0.4;" % (shared, shared))
             self.scalars = ["t0", "t1"]
         if self.rank > 1 and self.r.random() < 0.4:
             self.profile()
@@ -235,7 +244,7 @@ class Maker:
             u = "x" if any(f["name"] == "x" and not f["vector"] for f in self.fields) and self.r.random() < 0.4 else "u"
             add("loss l%d += 0.5 * %s * %s + 0.1 * %s %s %s;" % (k, u, u, e, where, due))
             terms.append(self.pick("", "2 * ", "-0.3 * ") + "l%d" % k)
-        self.names = ["u", "v", "p", "q", "src"] + (["c"] if any(f["name"] == "c" for f in self.fields) and "c" not in self.inits else []) + (["x"] if any(f["name"] == "x" for f in self.fields) else [])
+        self.names = ["u", "v", "p", "q", "src"] + ["km"] * (self.members > 0) + self.scalars[:1] * (self.members > 0) + (["c"] if any(f["name"] == "c" for f in self.fields) and "c" not in self.inits else []) + (["x"] if any(f["name"] == "x" for f in self.fields) else [])
         return "\n".join(self.text) + "\n", " + ".join(terms)
 
 
@@ -267,8 +276,8 @@ class Case:
         rnd = random.Random(seed + 1)
         self.values, self.shapes = {}, {}
         if self.m.masks:
-            self.shapes["land"] = self.m.sizes
-            self.values["land"] = [rnd.uniform(-1, 1) for _ in range(math.prod(self.m.sizes))]
+            self.shapes["land"] = [self.m.members] * (self.m.members > 0) + self.m.sizes
+            self.values["land"] = [rnd.uniform(-1, 1) for _ in range(math.prod(self.shapes["land"]))]
         for f in self.m.fields:
             if f["temp"] or (f["name"] in self.m.inits and (seed % 4 or "@1)[" in self.text)):   # else an init would read what is given
                 continue
@@ -277,6 +286,8 @@ class Case:
             self.values[f["name"]] = [rnd.uniform(-1, 1) for _ in range(math.prod(shape))]
         save(os.path.join(at, "r.npy"), sorted(rnd.sample(range(self.m.sizes[0]), 4)), "<i4", "i")
         save(os.path.join(at, "src.npy"), [rnd.uniform(-1, 1) for _ in range(6)])
+        self.arrays = ["r", "src"] + ["km"] * (self.m.members > 0)
+        save(os.path.join(at, "km.npy"), [rnd.uniform(-1, 1) for _ in range(self.m.members)])
         self.names = list(self.m.names)
 
     def gradient(self, device, values=None, defines=(), extra=()):
@@ -289,7 +300,7 @@ class Case:
             os.makedirs(out, exist_ok=True)
             with open(path, "w") as f:
                 f.write(self.text + "gradient %s to %s;\n" % (self.terms, ", ".join(self.names)))
-            ins = [a for n in list(values) + ["r", "src"] for a in ("--in", "%s=%s" % (n, os.path.join(self.at, n + ".npy")))]
+            ins = [a for n in list(values) + self.arrays for a in ("--in", "%s=%s" % (n, os.path.join(self.at, n + ".npy")))]
             command = [self.stc, "run", "--quiet", "-fno-contract", "--device=" + device, "--gradient=" + out, *extra, *defines, *ins, path]
             done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode == 0:

@@ -6,6 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* If `name` is a scalar of which each member has its own: the shape of its `n` values, into *f. */
+static void shape_of_scalar(const Job *j, const char *name, int64_t n, StcFieldInfo *f) {
+  StcReduction value = {0};
+  for (int i = 0; stc_program_scalar(j->program, i); i++)
+    if (!strcmp(stc_program_scalar(j->program, i), name) && !stc_plan_scalar(j->plan, name, &value) && value.members)
+      *f = (StcFieldInfo){.name = name, .rank = 1, .shape = {n}};
+}
+
 /* The shape of what number `i` is, into *f: of a field points, and behind them its components if there are several;
  * complex numbers stay such. */
 static StcStatus shape_of(const Job *j, int i, StcFieldInfo *f, int64_t *n, int64_t axes[2]) {
@@ -18,6 +26,8 @@ static StcStatus shape_of(const Job *j, int i, StcFieldInfo *f, int64_t *n, int6
     s = stc_plan_field(j->plan, field, f);
   else if (array >= 0)
     s = stc_plan_array(j->plan, array, f);
+  else
+    shape_of_scalar(j, name, *n, f);
   if (s)
     return s;
   int64_t points = 1;

@@ -59,9 +59,8 @@ typedef struct Back {
   int ngiven;
   int *given;
   char **values;
-  bool *scalar_given; /* by scalar that is kept from step to step */
-  double *scalar_f;
-  int64_t *scalar_i;
+  int nscalars;
+  void **scalars; /* by scalar that is kept from step to step and was given values, these (malloc), else NULL */
   double *sums;
   struct Gradient *g;
   Observers observers;
@@ -216,9 +215,9 @@ bool saved_are_queued(const Saved *s, int64_t step, int64_t n, const StcPlan *to
 bool saved_are_lent(const Saved *s, const StcPlan *to, const SavedPart *parts);
 /* Has plan `to` have memory of its own for them again, once its device is done. */
 void saved_return(Saved *s);
-/* What the program's scalar `name`, which is kept from step to step, was when 0 .. steps steps were done: numbers of
- * eight bytes, f64 or i64. NULL: it has none of that name. */
-const void *saved_scalar(const Saved *s, const char *name);
+/* What the program's scalar `name`, which is kept from step to step, was when 0 .. steps steps were done, of each step
+ * one number, or one for each member: f64 or i64, in *bytes bytes. NULL: it has none of that name. */
+const void *saved_scalar(const Saved *s, const char *name, size_t *bytes);
 void saved_free(Saved *s);
 
 #endif

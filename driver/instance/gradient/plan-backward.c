@@ -187,16 +187,30 @@ StcStatus gradient_arrays(StcPlan *from, StcPlan *to) {
   return s;
 }
 
+/* The bytes of the values of the plan's scalar `name`: one, or one for each member. */
+static size_t scalar_bytes(const StcPlan *p, const char *name) {
+  const ParamArray *a = &p->module->param_arrays[module_find_param_array(p->module, name)];
+  return (size_t)param_array_extent(a, p->scalars) * sizeof(double);
+}
+
+/* The values of the plan's scalar `name` into new memory at *values (malloc) if it was given some. */
+static StcStatus take_scalar(StcPlan *p, const char *name, void **values) {
+  if (!p->bound.array_given[module_find_param_array(p->module, name)])
+    return STC_OK;
+  size_t bytes = scalar_bytes(p, name);
+  *values = malloc(bytes + 1);
+  return *values ? stc_plan_scalars(p, name, *values, bytes) : STC_MEMORY;
+}
+
 StcStatus gradient_scalars(StcPlan *from, StcPlan *to) {
   StcStatus s = STC_OK;
-  StcReduction x;
   const char *name;
   for (int i = 0; (name = stc_program_scalar(from->program, i)) && !s; i++) {
-    if (!from->bound.array_given[module_find_param_array(from->module, name)])
-      continue;
-    s = stc_plan_scalar(from, name, &x);
-    if (!s)
-      s = stc_plan_set_scalar(to, name, x.f, x.i);
+    void *values = NULL;
+    s = take_scalar(from, name, &values);
+    if (!s && values)
+      s = stc_plan_set_scalars(to, name, values, scalar_bytes(to, name));
+    free(values);
   }
   return s;
 }
@@ -207,9 +221,10 @@ static StcStatus give_scalars(Back *b, const Saved *saved) {
   for (int i = 0; i < stc_program_array_count(b->program) && !s; i++) {
     const char *array = stc_program_array_name(b->program, i), *end = strstr(array, ADJOINT_STEPS);
     char *name = end && !end[strlen(ADJOINT_STEPS)] ? strndup(array, (size_t)(end - array)) : NULL;
-    const void *values = name ? saved_scalar(saved, name) : NULL;
+    size_t bytes;
+    const void *values = name ? saved_scalar(saved, name, &bytes) : NULL;
     if (values)
-      s = stc_plan_set_array(b->back, i, values, (size_t)(b->steps + 1) * sizeof(double));
+      s = stc_plan_set_array(b->back, i, values, bytes);
     free(name);
   }
   return s;
@@ -331,22 +346,13 @@ static StcStatus run_back(Back *b, Saved *saved, const Row *row) {
 static StcStatus keep_scalars(Back *b) {
   StcPlan *p = b->p;
   StcStatus s = STC_OK;
-  StcReduction x;
-  int n = 0;
-  while (stc_program_scalar(p->program, n))
-    n++;
-  b->scalar_given = calloc((size_t)n + 1, sizeof *b->scalar_given);
-  b->scalar_f = calloc((size_t)n + 1, sizeof *b->scalar_f);
-  b->scalar_i = calloc((size_t)n + 1, sizeof *b->scalar_i);
-  if (!b->scalar_given || !b->scalar_f || !b->scalar_i)
+  while (stc_program_scalar(p->program, b->nscalars))
+    b->nscalars++;
+  b->scalars = calloc((size_t)b->nscalars + 1, sizeof *b->scalars);
+  if (!b->scalars)
     return STC_MEMORY;
-  for (int i = 0; i < n && !s; i++) {
-    const char *name = stc_program_scalar(p->program, i);
-    b->scalar_given[i] = p->bound.array_given[module_find_param_array(p->module, name)];
-    s = stc_plan_scalar(p, name, &x);
-    b->scalar_f[i] = x.f;
-    b->scalar_i[i] = x.i;
-  }
+  for (int i = 0; i < b->nscalars && !s; i++)
+    s = take_scalar(p, stc_program_scalar(p->program, i), &b->scalars[i]);
   return s;
 }
 
@@ -386,10 +392,11 @@ static StcStatus put_back(Back *b) {
     else if (!s)
       plan_mark_given(p, b->given[i], -1);
   }
-  const char *name;
-  for (int i = 0; (name = stc_program_scalar(p->program, i)) && !s; i++)
-    if (b->scalar_given[i])
-      s = stc_plan_set_scalar(p, name, b->scalar_f[i], b->scalar_i[i]);
+  for (int i = 0; i < b->nscalars && !s; i++)
+    if (b->scalars[i]) {
+      const char *name = stc_program_scalar(p->program, i);
+      s = stc_plan_set_scalars(p, name, b->scalars[i], scalar_bytes(p, name));
+    }
   return s;
 }
 
@@ -575,6 +582,8 @@ StcStatus gradient_backward(StcPlan *p, int64_t steps, int64_t memory, struct Gr
   for (int i = 0; i < b.ngiven; i++)
     free(b.values[i]);
   free(b.values), free(b.given), free(b.sums);
-  free(b.scalar_given), free(b.scalar_f), free(b.scalar_i);
+  for (int i = 0; b.scalars && i < b.nscalars; i++)
+    free(b.scalars[i]);
+  free(b.scalars);
   return s;
 }

@@ -137,16 +137,47 @@ static bool add_scalar(Back *b, const AdjointField *x, double *bar) {
   return ok;
 }
 
-/* Adds the derivatives by numbers that steps update to those by what these are before the first step. */
+/* The derivatives by number `x` that steps update, by what it is before the first step, in the arena of the plan's
+ * call: *n of them, one for each member if each has its own. NULL after an error. */
+static const double *state_bars(Back *b, const AdjointField *x, int64_t *n) {
+  StcReduction value;
+  if (stc_plan_scalar(b->back, x->name, &value))
+    return NULL;
+  *n = value.members ? value.members : 1;
+  double *bars = ARENA_ARRAY(b->p->w.arena, double, *n + 1);
+  return stc_plan_scalars(b->back, x->name, bars, (size_t)*n * sizeof *bars) ? NULL : bars;
+}
+
+/* Adds the derivatives by numbers that steps update, those of all members, to those by what these are before the first
+ * step. */
 static bool add_states(Back *b, double *bar) {
   for (int i = 0; i < b->facts.nstates; i++) {
-    StcReduction x;
+    int64_t n;
     int s = module_find_scalar(b->p->program->source, b->facts.states[i].from);
-    if (s < 0 || stc_plan_scalar(b->back, b->facts.states[i].name, &x))
+    const double *of = s < 0 ? NULL : state_bars(b, &b->facts.states[i], &n);
+    if (!of)
       return false;
-    bar[s] += x.f;
+    for (int64_t k = 0; k < n; k++)
+      bar[s] += of[k];
   }
   return true;
+}
+
+/* The derivatives by scalar `scalar`, of which each member has its own, into those of number `i`. */
+static StcStatus take_members(Back *b, int i, int scalar) {
+  double *to = gradient_numbers(b->g, i);
+  if (!to)
+    return STC_MEMORY;
+  for (int k = 0; k < b->facts.nstates; k++) {
+    int64_t n;
+    if (module_find_scalar(b->p->program->source, b->facts.states[k].from) != scalar)
+      continue;
+    const double *of = state_bars(b, &b->facts.states[k], &n);
+    if (!of)
+      return STC_MEMORY;
+    memcpy(to, of, (size_t)(n < b->g->n[i] ? n : b->g->n[i]) * sizeof *to);
+  }
+  return STC_OK;
 }
 
 /* The derivatives by all scalars, those by params among them, in the arena of the plan's call; *ok is false where
@@ -244,7 +275,9 @@ StcStatus derivatives_take(void *arg) {
   StcStatus s = ok ? STC_OK : STC_MEMORY;
   for (int i = 0; i < m->nby && !s; i++) {
     const By *x = &m->by[i];
-    if (x->kind == BY_PARAM)
+    if (x->kind == BY_PARAM && module_member_state(m, x->index) >= 0)
+      s = take_members(b, i, x->index);
+    else if (x->kind == BY_PARAM)
       s = add_param(b->g, i, bar[x->index]) ? STC_OK : STC_MEMORY;
     if (x->kind == BY_FIELD)
       s = take_field(b, i, x->index);
@@ -261,7 +294,7 @@ StcStatus derivatives_add_starts(void *arg) {
   const double *bar = bars_of_scalars(b, &ok);
   for (int i = 0; i < m->nby && ok; i++) {
     const By *x = &m->by[i];
-    if (x->kind == BY_PARAM)
+    if (x->kind == BY_PARAM && module_member_state(m, x->index) < 0)
       ok = add_param(b->g, i, bar[x->index]);
     if (x->kind != BY_FIELD || !m->fields[x->index].input)
       continue;

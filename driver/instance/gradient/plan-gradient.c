@@ -37,7 +37,8 @@ static int64_t numbers(const StcPlan *p, int i) {
   int64_t shape[MAX_RANK];
   if (x->kind == BY_FIELD)
     return field_shape(&m->fields[x->index], p->scalars, shape) * type_components(m, m->fields[x->index].type);
-  return x->kind == BY_ARRAY ? param_array_extent(&m->param_arrays[x->index], p->scalars) : 1;
+  int array = x->kind == BY_ARRAY ? x->index : module_member_state(m, x->index);
+  return array >= 0 ? param_array_extent(&m->param_arrays[array], p->scalars) : 1;
 }
 
 double *gradient_numbers(struct Gradient *g, int i) {
@@ -157,7 +158,8 @@ static StcStatus fill_fields(TapeArgs *t) {
     else
       s = !t->b.param_arrays[i] ? STC_MEMORY : plan_get_array(p, i, t->b.param_arrays[i], bytes);
     if (!s && a->role == ARRAY_STATE && a->first >= 0 && !p->bound.array_given[i])
-      const_store(a->type, t->b.param_arrays[i], p->scalars[a->first]);
+      for (int64_t k = 0; k < param_array_extent(a, p->scalars); k++)
+        const_store(a->type, (char *)t->b.param_arrays[i] + k * type_size(a->type), p->scalars[a->first]);
   }
   for (int i = 0; i < m->nlists && !s; i++) {
     const PointList *l = &m->lists[i];
@@ -199,14 +201,9 @@ static StcStatus by_tape(void *arg) {
 StcStatus gradient_may_be(StcPlan *p) {
   const StcOptions *o = &p->program->options;
   bool ranks = p->facade || (p->split && p->split_ops->has_ranks(p));
-  const ParamArray *own = NULL;
-  for (int i = 0; i < p->module->nparam_arrays; i++)
-    own = p->module->param_arrays[i].each && p->module->param_arrays[i].first >= 0 ? &p->module->param_arrays[i] : own;
   const char *cure =
       ranks                                ? "its grid is in parts of several processes: take one"
       : o->check_finite || o->check_bounds ? "the program is compiled with checks: leave them out"
-      : own       ? "each member has scalars of its own: declare them as numbers of all, scalar NAME shared = ...;, or "
-                    "make a run for each member"
       : o->passes ? "the program has a pipeline of its own: leave it out"
       : p->run.inits_done || p->run.first
           ? "it has run already: a gradient is that of a run from the first step on; restart the plan"

@@ -21,7 +21,7 @@ typedef struct Snapshot {
  * snapshots: `depth` of them,
  * there may be `most`, none where there is one segment; in order of segments. scalars: by scalar that is kept from step
  * to step, `nkept` of them, and behind them by what is reduced between steps, what it was when 0 .. steps steps were
- * done. fresh: nobody has waited for the copies of the segment. */
+ * done, width[i] numbers each: one, or one for each member. fresh: nobody has waited for the copies of the segment. */
 struct Saved {
   StcPlan *p;
   bool fresh;
@@ -31,8 +31,15 @@ struct Saved {
   Snapshot *snapshots;
   KeptCopy *kept;
   int nscalars, nkept;
-  int64_t *scalars;
+  int64_t **scalars, *width;
 };
+
+/* Frees what is known of scalars. */
+static void free_scalars(Saved *s) {
+  for (int i = 0; s->scalars && i < s->nscalars; i++)
+    free(s->scalars[i]);
+  free(s->scalars), free(s->width);
+}
 
 void saved_free(Saved *s) {
   for (int64_t i = 0; s && s->snapshots && i < s->most; i++)
@@ -40,7 +47,7 @@ void saved_free(Saved *s) {
   for (int64_t i = 0; s && s->kept && i < s->length + s->ahead; i++)
     kept_free(&s->rows, &s->kept[i]);
   if (s)
-    keeper_free(&s->rows), keeper_free(&s->state), free(s->snapshots), free(s->kept), free(s->scalars);
+    keeper_free(&s->rows), keeper_free(&s->state), free(s->snapshots), free(s->kept), free_scalars(s);
   free(s);
 }
 
@@ -191,44 +198,56 @@ static bool reads_reduced(const Module *m) {
 /* Notes what the scalars are that are kept, the plan being at step `step`; gives them to it. */
 static StcStatus note_scalars(Saved *s, int64_t step) {
   StcStatus status = STC_OK;
-  StcReduction x;
   for (int i = 0; i < s->nscalars && !status; i++) {
-    int64_t *to = &s->scalars[i * (s->steps + 1) + step];
+    int64_t *to = &s->scalars[i][step * s->width[i]];
     const char *name = number_name(s->p, i);
     const Const *reduced = i < s->nkept ? NULL : plan_reduction(s->p, name);
-    if (reduced) {
+    if (reduced)
       memcpy(to, reduced, sizeof *to); /* its number, integer or not, begins there */
-      continue;
-    }
-    status = stc_plan_scalar(s->p, name, &x);
-    if (!status && x.type == STC_F64)
-      memcpy(to, &x.f, sizeof x.f);
-    else if (!status)
-      *to = x.i;
+    else
+      status = stc_plan_scalars(s->p, name, to, (size_t)s->width[i] * sizeof *to);
   }
   return status;
 }
 static StcStatus put_scalars(Saved *s, int64_t step) {
   StcStatus status = STC_OK;
   for (int i = 0; i < s->nscalars && !status; i++) {
-    const int64_t *from = &s->scalars[i * (s->steps + 1) + step];
+    const int64_t *from = &s->scalars[i][step * s->width[i]];
     const char *name = number_name(s->p, i);
     Const *reduced = i < s->nkept ? NULL : plan_reduction(s->p, name);
-    double f;
-    memcpy(&f, from, sizeof f);
     if (reduced)
       memcpy(reduced, from, sizeof *from);
     else
-      status = stc_plan_set_scalar(s->p, name, f, *from);
+      status = stc_plan_set_scalars(s->p, name, from, (size_t)s->width[i] * sizeof *from);
   }
   return status;
 }
 
-const void *saved_scalar(const Saved *s, const char *name) {
+const void *saved_scalar(const Saved *s, const char *name, size_t *bytes) {
   for (int i = 0; i < s->nscalars; i++)
-    if (strcmp(number_name(s->p, i), name) == 0)
-      return &s->scalars[i * (s->steps + 1)];
+    if (strcmp(number_name(s->p, i), name) == 0) {
+      *bytes = (size_t)((s->steps + 1) * s->width[i]) * sizeof(int64_t);
+      return s->scalars[i];
+    }
   return NULL;
+}
+
+/* Makes room for what all scalars are in all steps, and notes what they are before the first. */
+static StcStatus begin_scalars(Saved *s) {
+  StcReduction x;
+  while (stc_program_scalar(s->p->program, s->nkept))
+    s->nkept++;
+  s->nscalars = s->nkept + (reads_reduced(s->p->program->source) ? s->p->module->nreductions : 0);
+  s->scalars = calloc((size_t)s->nscalars + 1, sizeof *s->scalars);
+  s->width = calloc((size_t)s->nscalars + 1, sizeof *s->width);
+  StcStatus status = s->scalars && s->width ? STC_OK : STC_MEMORY;
+  for (int i = 0; i < s->nscalars && !status; i++) {
+    status = i < s->nkept ? stc_plan_scalar(s->p, number_name(s->p, i), &x) : STC_OK;
+    s->width[i] = !status && i < s->nkept && x.members ? x.members : 1;
+    s->scalars[i] = calloc((size_t)((s->steps + 1) * s->width[i]) + 1, sizeof **s->scalars);
+    status = status ? status : s->scalars[i] ? STC_OK : STC_MEMORY;
+  }
+  return status ? status : note_scalars(s, 0);
 }
 
 /* Makes `n` steps, and notes the scalars behind each of them. */
@@ -333,11 +352,7 @@ static StcStatus seek(Saved *s, int64_t to) {
 /* The run, from step 0 to the last. */
 static StcStatus run(Saved *s) {
   int64_t last = s->steps / s->length;
-  while (stc_program_scalar(s->p->program, s->nkept))
-    s->nkept++;
-  s->nscalars = s->nkept + (reads_reduced(s->p->program->source) ? s->p->module->nreductions : 0);
-  s->scalars = calloc((size_t)s->nscalars * (size_t)(s->steps + 1) + 1, sizeof *s->scalars);
-  StcStatus begun = s->scalars ? note_scalars(s, 0) : STC_MEMORY;
+  StcStatus begun = begin_scalars(s);
   if (begun)
     return begun;
   if (!s->rows.n)
