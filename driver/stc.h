@@ -443,7 +443,7 @@ StcStatus stc_plan_gradient(StcPlan *plan, int64_t steps, int64_t memory, double
 StcStatus stc_plan_gradient_scratch(StcPlan *plan, const char *folder);
 /* The same for a loss that is computed elsewhere: of[i] is its derivatives by each number of a field, older levels
  * ("U@1") among them, as it is behind the last step, in the field's type and layout; to: by what they are wanted:
- * fields and older levels before the first step, launch-time arrays of floats, params. The program needs neither
+ * fields and older levels before the first step, launch-time arrays of floats, params, scalars. The program needs neither
  * losses nor a gradient; what does not influence the fields has derivatives that are 0. */
 typedef struct StcPull {
   const char *field;
@@ -453,7 +453,8 @@ typedef struct StcPull {
 StcStatus stc_plan_pull(StcPlan *plan, int64_t steps, int64_t memory, int nof, const StcPull *of, int nto,
                         const char *const *to);
 /* The derivatives by what has number `i`: how many they are, one for each number of a field (of vectors and structs
- * point by point), of an array, or 1 for a param; -1: there is no such number. And they themselves, of the last
+ * point by point), of an array, 1 for a param or a scalar, or one for each member that has a scalar of its own; -1:
+ * there is no such number. And they themselves, of the last
  * stc_plan_gradient; behind stc_plan_pull by its to[i]. */
 int64_t stc_plan_gradient_size(const StcPlan *plan, int i);
 StcStatus stc_plan_gradient_get(StcPlan *plan, int i, double *out, size_t n);

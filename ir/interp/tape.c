@@ -55,9 +55,7 @@ static char *copy_of(Interp *in, const FieldState *f, const char *from) {
 }
 
 /* How many numbers launch-time array `i` has. */
-static int64_t elements(const Interp *in, int i) {
-  return param_array_extent(&in->m->param_arrays[i], in->b->scalars);
-}
+static int64_t elements(const Interp *in, int i) { return param_array_extent(&in->m->param_arrays[i], in->b->scalars); }
 
 /* Has `e` keep what the numbers are that steps update; has them be what they were. */
 static void keep_states(Interp *in, Event *e) {
@@ -342,7 +340,8 @@ static bool search_chunk(void *user, const int64_t *p, int n) {
 }
 
 /* Pulls reduction `r` of event `e`, whose derivative is at `bar`, over all its points or, from 0 on, member `member`'s:
- * a sum at all of them; a minimum or maximum at the first point that gave it; point: it is the value at a single one. */
+ * a sum at all of them; a minimum or maximum at the first point that gave it; point: it is the value at a single one.
+ */
 static bool pull_reduction(Interp *in, const Event *e, Reduction r, bool point, int64_t member, double *bar) {
   double at[CHUNK];
   Seed seed = {1, at};

@@ -59,7 +59,9 @@ static void add_loss(Module *m, int f) {
 static bool add_by(PassContext *c, Module *m, const char *name) {
   By by = {.kind = BY_FIELD, .may_be_idle = true, .index = module_find_field(m, name)};
   int array = module_find_param_array(m, name), scalar = module_find_scalar(m, name);
-  if (by.index < 0 && array >= 0) {
+  bool kept = array >= 0 && m->param_arrays[array].role == ARRAY_STATE && m->param_arrays[array].first >= 0;
+  scalar = kept ? m->param_arrays[array].first : scalar; /* what it is before the first step */
+  if (by.index < 0 && array >= 0 && !kept) {
     const ParamArray *a = &m->param_arrays[array];
     by.kind = BY_ARRAY;
     by.index = array;
@@ -71,7 +73,8 @@ static bool add_by(PassContext *c, Module *m, const char *name) {
     by.kind = BY_PARAM;
     by.index = scalar;
     if (!m->scalars[scalar].is_param || !type_is_float(m->scalars[scalar].type))
-      return diag_error(c->diags, no_loc(), "'%s' is no param of floats, so nothing has a derivative by it", name),
+      return diag_error(c->diags, no_loc(), "'%s' is no param or scalar of floats, so nothing has a derivative by it",
+                        name),
              false;
   } else if (by.index < 0) {
     return diag_error(c->diags, no_loc(), "'%s' is no field, launch-time array or param of the program", name), false;

@@ -130,7 +130,7 @@ def test_pull(device):
 def test_pull_errors():
     run = pull_plan("host:1")
     for message, of, more in [("say what the derivatives are to be by", {"u": 1}, {}), ("from one field at least", {}, {"to": "u"}),
-                              ("'x' is no field, launch-time array or param of the program", {"u": 1}, {"to": ["u", "x"]}), ("'N' is no param of floats", {"u": 1}, {"to": "N"})]:
+                              ("'x' is no field, launch-time array or param of the program", {"u": 1}, {"to": ["u", "x"]}), ("'N' is no param or scalar of floats", {"u": 1}, {"to": "N"})]:
         with pytest.raises(stc.StcError, match=message):
             run.pull(6, of, **more)
     with pytest.raises(KeyError, match="seen.* is no field"):
@@ -171,6 +171,47 @@ def test_memory():
     for memory in fewest, 2 * fewest, 5 * fewest, 12000, 23000:
         again = run.gradient(memory=memory)
         assert again.value == value and all(np.array_equal(again.by[n], g[n]) for n in g), memory
+
+
+def test_members():
+    """Scalars of which each member has its own: a derivative for each, as differences of the value say; what is handed back through the run is the same."""
+    text = """
+    param n = 3;
+    param k[n] : f64;
+    grid G = [0 .. 6, 0 .. 7], 4;
+    members n;
+    field u : f64 on G outside clamp;
+    scalar dt : f64 = 0.1, e : f64 = 0;
+    update e = max(abs(u)) over G;
+    update dt = 0.5 * dt / (1 + k[member] * e);
+    stencil s(u)[G] = u + dt * (u[1,0] + u[-1,0] + u[0,1] + u[0,-1] - 4 * u) - 0.1 * e * u * u;
+    loss j += u * u over G at end;
+    gradient j to u, k, dt;
+    """
+    values = {"u": np.random.default_rng(4).random((3, 7, 8)), "k": np.array([0.5, 1, 2]), "dt": np.array([0.1, 0.2, 0.3])}
+    run = stc.compile(text).plan("host:1")
+
+    def gradient(**of):
+        run.restart()
+        for name, v in {**values, **of}.items():
+            run[name] = v
+        return run.gradient()
+
+    value, g = gradient()
+    assert g["dt"].shape == g["k"].shape == (3,) and (run["dt"] == values["dt"]).all() and (run["u"] == values["u"]).all()
+    for name in "k", "dt":
+        for m in range(3):
+            h = 1e-6 * (np.arange(3) == m)
+            slope = (gradient(**{name: values[name] + h}).value - gradient(**{name: values[name] - h}).value) / 2e-6
+            assert abs(slope - g[name][m]) < 1e-7 * max(1, abs(slope)), (name, m)
+    gradient()
+    run(4)
+    end = run["u"].copy()
+    run.restart()
+    for name, v in values.items():
+        run[name] = v
+    pulled = run.pull(4, {"u": 2 * end}, to=["u", "k", "dt"])
+    assert all(np.allclose(pulled[name], g[name], rtol=1e-12, atol=1e-14) for name in g)
 
 
 def test_errors():

@@ -152,10 +152,6 @@ def test_scalars():
             run["t"] = [1, 2]
         with pytest.raises(TypeError, match="scalar n is one number of type i64"):
             run["n"] = [2 ** 63] * 3
-    run = program.plan(device="ref")
-    run["k"] = k
-    with pytest.raises(stc.StcError, match="each member has scalars of its own"):
-        run.pull(4, {"u": np.ones((3, 9, 6))}, to="u")
 
 
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")

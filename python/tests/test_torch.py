@@ -141,3 +141,21 @@ def test_axes_that_cannot_be_members(shape, words):
     op = stc.torch.operator(f"stc_test::axes_{len(shape)}", stc.compile(text))
     with pytest.raises(ValueError, match=words):
         op(torch.zeros(shape), 4)
+
+
+def test_scalars_of_members():
+    """Gradients through scalars of which each member has its own."""
+    text = """
+    param k[3] : f64;
+    grid G = [0 .. 2, 0 .. 3], 4;
+    members 3;
+    field u : f64 on G outside clamp;
+    scalar dt : f64 = 0.1, e : f64 = 0;
+    update e = max(abs(u)) over G;
+    update dt = 0.5 * dt / (1 + k[member] * e);
+    stencil s(u)[G] = u + dt * (u[1,0] + u[-1,0] + u[0,1] + u[0,-1] - 4 * u) - 0.1 * e * u * u;
+    """
+    op = stc.torch.operator("stc_test::scalars_of_members", stc.compile(text), backward="auto")
+    u = torch.rand(3, 3, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(1), requires_grad=True)
+    k = torch.tensor([0.5, 1, 2], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda u, k: op(u, k, 4), (u, k))
