@@ -443,8 +443,8 @@ StcStatus stc_plan_gradient(StcPlan *plan, int64_t steps, int64_t memory, double
 StcStatus stc_plan_gradient_scratch(StcPlan *plan, const char *folder);
 /* The same for a loss that is computed elsewhere: of[i] is its derivatives by each number of a field, older levels
  * ("U@1") among them, as it is behind the last step, in the field's type and layout; to: by what they are wanted:
- * fields and older levels before the first step, launch-time arrays of floats, params, scalars. The program needs neither
- * losses nor a gradient; what does not influence the fields has derivatives that are 0. */
+ * fields and older levels before the first step, launch-time arrays of floats, params, scalars. The program needs
+ * neither losses nor a gradient; what does not influence the fields has derivatives that are 0. */
 typedef struct StcPull {
   const char *field;
   const void *data;

@@ -131,7 +131,8 @@ bool interp_reduce(Interp *in, const InterpBody *bodies, int loop, int64_t done,
  * becomes the number of the first that is left. False after an error. */
 bool interp_update(Interp *in, const InterpBody *bodies, int stage, int *next);
 
-/* The value of reduction `r`, whose body is `body`, now: over all points, or, from 0 on, member `member`'s. False after an error. */
+/* The value of reduction `r`, whose body is `body`, now: over all points, or, from 0 on, member `member`'s. False after
+ * an error. */
 bool interp_total(Interp *in, const Reduction *r, const InterpBody *body, int64_t member, Const *value);
 
 /* interp.c: interp_run with its memory in in->arena. */

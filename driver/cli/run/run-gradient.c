@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* If `name` is a scalar of which each member has its own: the shape of its `n` values, into *f. */
+/* If `name` is a scalar that each member has for itself: the shape of its `n` values, into *f. */
 static void shape_of_scalar(const Job *j, const char *name, int64_t n, StcFieldInfo *f) {
   StcReduction value = {0};
   for (int i = 0; stc_program_scalar(j->program, i); i++)

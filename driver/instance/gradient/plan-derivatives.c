@@ -163,7 +163,7 @@ static bool add_states(Back *b, double *bar) {
   return true;
 }
 
-/* The derivatives by scalar `scalar`, of which each member has its own, into those of number `i`. */
+/* The derivatives by scalar `scalar`, which each member has for itself, into those of number `i`. */
 static StcStatus take_members(Back *b, int i, int scalar) {
   double *to = gradient_numbers(b->g, i);
   if (!to)

@@ -201,13 +201,12 @@ static StcStatus by_tape(void *arg) {
 StcStatus gradient_may_be(StcPlan *p) {
   const StcOptions *o = &p->program->options;
   bool ranks = p->facade || (p->split && p->split_ops->has_ranks(p));
-  const char *cure =
-      ranks                                ? "its grid is in parts of several processes: take one"
-      : o->check_finite || o->check_bounds ? "the program is compiled with checks: leave them out"
-      : o->passes ? "the program has a pipeline of its own: leave it out"
-      : p->run.inits_done || p->run.first
-          ? "it has run already: a gradient is that of a run from the first step on; restart the plan"
-          : NULL;
+  const char *cure = ranks                                ? "its grid is in parts of several processes: take one"
+                     : o->check_finite || o->check_bounds ? "the program is compiled with checks: leave them out"
+                     : o->passes                          ? "the program has a pipeline of its own: leave it out"
+                     : p->run.inits_done || p->run.first
+                         ? "it has run already: a gradient is that of a run from the first step on; restart the plan"
+                         : NULL;
   if (cure)
     context_error(p->w.context, "the gradient of this plan cannot be computed: %s", cure);
   return cure ? STC_USAGE : STC_OK;
