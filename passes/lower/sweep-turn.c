@@ -21,6 +21,9 @@
 /* Layers of a row. Registers of a thread that a row does not take; those that the address of a cell takes, about. */
 enum { ROW_LAYERS = 8, OTHER_REGISTERS = 48, ADDRESS_REGISTERS = 4 };
 
+/* Arrays of a type that are told apart when room for them is counted: a thread has registers for no more. */
+enum { MOST_TURNED = 64 };
+
 /* The bounds of the columns, in the dimension in which they lie beside each other. */
 static Value *last_column(const Sweep *s, Builder *b) {
   return build_affine(b, s->k.l->m, s->st->pieces[0].box.hi[beside_columns(s)]);
@@ -58,30 +61,53 @@ static bool is_loaded(const Launch *l, int i, const Block *body, const Op *op) {
   return true;
 }
 
+/* The arrays of a block for the rows that its sweeps load and store: turn_array has one for each number and type, which
+ * all pieces and sweeps share. types: by number, a bit for each type seen; bytes: what a column's rows take. */
+typedef struct TurnRoom {
+  uint32_t types[MOST_TURNED];
+  int64_t bytes;
+} TurnRoom;
+
+/* Makes room for array number `i`, of type `t`. */
+static void add_room(TurnRoom *r, int i, Type t) {
+  bool known = i < MOST_TURNED && (r->types[i] >> t & 1);
+  if (i < MOST_TURNED)
+    r->types[i] |= 1u << t;
+  r->bytes += known ? 0 : (ROW_LAYERS + 1) * type_size(t);
+}
+
+/* Has a thread registers for the cells of a row under way of piece `p` of stencil `i`? Adds the room for them to
+ * `loads`. */
+static bool row_fits(const TargetInfo *t, const Launch *l, int i, int p, TurnRoom *loads) {
+  int64_t registers = OTHER_REGISTERS, most = t->most_registers ? t->most_registers : 255;
+  const Block *body = l->st[i].pieces[p].body;
+  int n = 0;
+  for (const Op *op = body->first; op; op = op->next)
+    if (is_loaded(l, i, body, op)) {
+      Type type = l->m->fields[op->sym].type;
+      add_room(loads, n++, type);
+      registers += ROW_LAYERS * ((type_size(type) + 3) / 4 + ADDRESS_REGISTERS);
+    }
+  return registers <= most;
+}
+
 /* Has a block shared memory, beside what the launch keeps, for the rows that its sweeps load and store, and a thread
  * registers for the cells of a row under way? Else it would keep them in memory of its own, or not be started. */
 static bool rows_fit(const TargetInfo *t, const Launch *l) {
-  int64_t shared = 0, most = t->most_registers ? t->most_registers : 255;
+  TurnRoom loads = {0}, stores = {0};
+  int64_t kept = 0;
   bool fit = true;
   for (int f = 0; f < l->m->nfields; f++)
-    shared += launch_keeps(l, f) ? kept_layers(l) * type_size(l->m->fields[f].type) : 0;
+    kept += launch_keeps(l, f) ? kept_layers(l) * type_size(l->m->fields[f].type) : 0;
   for (int i = 0; i < l->n; i++) {
     const Stencil *st = &l->st[i];
     for (int k = 0; k < st->ntargets; k++)
-      shared += launch_keeps(l, st->targets[k]) ? 0 : (ROW_LAYERS + 1) * type_size(l->m->fields[st->targets[k]].type);
-    for (int p = 0; p < st->npieces; p++) {
-      int64_t registers = OTHER_REGISTERS;
-      for (const Op *op = st->pieces[p].body->first; op; op = op->next) {
-        int64_t size = op->code == OP_ACCESS ? type_size(l->m->fields[op->sym].type) : 0;
-        if (!is_loaded(l, i, st->pieces[p].body, op))
-          continue;
-        shared += (ROW_LAYERS + 1) * size;
-        registers += ROW_LAYERS * ((size + 3) / 4 + ADDRESS_REGISTERS);
-      }
-      fit = fit && registers <= most;
-    }
+      if (!launch_keeps(l, st->targets[k]))
+        add_room(&stores, k, l->m->fields[st->targets[k]].type);
+    for (int p = 0; p < st->npieces; p++)
+      fit = row_fits(t, l, i, p, &loads) && fit;
   }
-  return fit && t->lanes * shared <= t->shared_bytes;
+  return fit && t->lanes * (kept + loads.bytes + stores.bytes) <= t->shared_bytes;
 }
 
 bool turn_suits(const Sweep *s) {
