@@ -8,12 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The parts that a loop has at most; how many launches of it the host makes before the device is asked to keep it,
- * which takes some 15 ms and saves 3 to 4 us a launch (H200, 2026-11-29): where launches take SHORT_US microseconds and
- * more on an average there is nothing to save. A part has MOST_LAUNCHES at most: more take longer than nobody may stop
- * them, and make graphs that are large, where waiting for a number costs little. A run of what is kept is to take about
- * RUN_MS milliseconds, as nothing can stop it; where the fewest parts take LONG_MS the host makes them. */
-enum { MOST_PARTS = 2, LAUNCHES_BY_HOST = 4000, MOST_LAUNCHES = 2048, SHORT_US = 25, RUN_MS = 30, LONG_MS = 300 };
+/* The parts that a loop has at most. To have the device keep a loop takes some KEEP_MS milliseconds, and saves SAVED_US
+ * microseconds a launch (H200, 2026-11-29): so it is asked when what is left of the run is expected to have launches
+ * for twice as much, by the steps so far, or, where nothing says what is left, behind SURE_S seconds of launches by the
+ * host, of which that is a fiftieth. The host makes FIRST_LAUNCHES anyway; where launches take SHORT_US microseconds
+ * and more on an average there is nothing to save. A part has MOST_LAUNCHES at most: more take longer than nobody may
+ * stop them, and make graphs that are large, where waiting for a number costs little. A run of what is kept is to take
+ * about RUN_MS milliseconds, as nothing can stop it; where the fewest parts take LONG_MS the host makes them. */
+enum { MOST_PARTS = 2, FIRST_LAUNCHES = 1000, KEEP_MS = 20, SAVED_US = 2, SURE_S = 1 };
+enum { MOST_LAUNCHES = 2048, SHORT_US = 25, RUN_MS = 30, LONG_MS = 300 };
 
 /* Loop number `loop`, begun when the buffers stood for slots[0]; after its first part they stand for slots[1]. budget:
  * the parts of a run, at most; 0: each takes so long that the host makes them. */
@@ -27,11 +30,12 @@ typedef struct KeptLoop {
 } KeptLoop;
 
 /* What the host has made of a loop: launches, and the seconds that they took; and what it had done when it was last
- * asked, at time `since` in step `step`. differs: rounds do, or the device cannot keep them. */
+ * asked, at time `since` in step `step`. first: the step in which it was first asked if begun; whole: launches in
+ * steps before that in hand. differs: rounds do, or the device cannot keep them. */
 typedef struct LoopTime {
-  int64_t launches, step, done, before;
+  int64_t launches, first, whole, step, done, before;
   double seconds, since;
-  bool differs;
+  bool begun, differs;
 } LoopTime;
 
 /* ---------------------------------------------------------------- which loops */
@@ -316,19 +320,40 @@ static KeptLoop *find_loop(const StcPlan *p, int loop) {
   return k;
 }
 
-/* Notes what the host has done of the loop up to an evaluation, since the one before; has it done so much of it that
- * the device is to make it? */
+/* May the run end earlier, by an `until` of the step? */
+static bool may_end(const Module *m) {
+  bool may = false;
+  for (int i = 0; i < m->nreductions; i++)
+    may = may || (m->reductions[i].kind == REDUCE_UNTIL && !m->reductions[i].loop);
+  return may;
+}
+
+/* How many launches of the loop are left from step `step` on, as far as the steps before it tell; 0: they do not. */
+static double expected_launches(const StcPlan *p, const LoopTime *x, int64_t step) {
+  int64_t made = step - x->first, left = p->run.end - step;
+  return made > 0 && left > 0 && !may_end(p->build->code.module) ? (double)x->whole / (double)made * (double)left : 0;
+}
+
+/* Notes what the host has done of the loop up to an evaluation, since the one before; has it done so much of it, and is
+ * so much left, that the device is to make it? */
 static bool is_long(StcPlan *p, LoopTime *x, int64_t step, int64_t done, int64_t every) {
   double now = clock_seconds();
-  if (x->step == step && done == x->done + every) {
+  if (!x->begun || x->step != step)
+    x->whole = x->launches;
+  if (!x->begun)
+    x->first = step;
+  else if (x->step == step && done == x->done + every) {
     x->launches += p->run.launches - x->before;
     x->seconds += now - x->since;
   }
+  x->begun = true;
   x->step = step;
   x->done = done;
   x->before = p->run.launches;
   x->since = now;
-  return !x->differs && x->launches >= LAUNCHES_BY_HOST && x->seconds * 1e6 < SHORT_US * (double)x->launches;
+  bool is_short = x->launches >= FIRST_LAUNCHES && x->seconds * 1e6 < SHORT_US * (double)x->launches;
+  bool pays = x->seconds > SURE_S || expected_launches(p, x, step) * SAVED_US > 2e3 * KEEP_MS;
+  return !x->differs && is_short && pays;
 }
 
 int plan_loop_rounds(void *user, int loop, int64_t step, int64_t done, int64_t left, int64_t *made) {

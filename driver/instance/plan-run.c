@@ -66,6 +66,7 @@ static StcStatus run_steps(StcPlan *p, int64_t steps) {
   Device *d = &p->device;
   int64_t first = p->run.done, end = first + steps, count = 1;
   bool begins = first == p->run.first && !p->run.evaluated;
+  p->run.end = end;
   StcStatus s = steps ? plan_run_once(p) : STC_OK;
   HostRun h = plan_host(p);
   if (!s && begins && first == 0)

@@ -54,6 +54,7 @@ typedef struct Deferred {
 typedef struct TimeLoop {
   int64_t first; /* the number of the first step: what was run before, elsewhere */
   int64_t done;  /* that and the steps run so far */
+  int64_t end;   /* what that is at the end of the run in hand, or the last one, unless it ends earlier */
   int64_t launches;
   bool inits_done;
   bool once_done; /* what is computed once (Host.once) is as the fields are that it is made of, as far as the plan
