@@ -175,3 +175,37 @@ def test_levels(device, parts):
     assert np.allclose(run["x(0)"], x, rtol=0, atol=1e-12)
     assert run.rounds["cycle"] == stc.Rounds(cycles, True, 0)
     assert run.rounds["before(1)"].rounds == 2 * cycles and abs(run["left"] - left) < 1e-12
+
+
+COLUMNS = """
+const K = 9;
+param M = 7;
+grid G = [0 .. K-1, 0 .. M-1], 4;
+field T : f64 on G;
+field a, s : f64 on G;
+field c, d : f64 temp on G;
+init z(a, s)[G] { a = 0; s = 0; }
+sweep out(c, d)[G] along 0 up {
+  first { c = -0.3 / 1.3; d = T / 1.3; }
+  next { let m = 1 / (1.6 + 0.3 * c[-1,0]); c = -0.3 * m; d = (T + 0.3 * d[-1,0]) * m; }
+}
+sweep home(T)[G] along 0 down { first = d; next = d - c * T[1,0]; }
+stencil moved(a)[G] = T - T@0;
+stencil seen(s)[G] every 2 = s + T;
+"""
+
+
+@pytest.mark.parametrize("device, parts", [("ref", None), ("host", None), ("sim", None), ("host:1", "1x3")])
+def test_columns(device, parts):
+    """Columns solved by two sweeps, the change since the start of the step, and a stencil every other step."""
+    run = stc.compile(COLUMNS, contract=False).plan(device, split=parts)
+    matrix = 1.6 * np.eye(9) - 0.3 * (np.eye(9, k=1) + np.eye(9, k=-1))
+    matrix[0, 0] = 1.3
+    t, before, sums = np.random.default_rng(5).random((9, 7)), None, 0
+    run["T"] = t
+    for step in range(4):
+        run(1)
+        before, t = t, np.linalg.solve(matrix, t)
+        sums = sums + t if step % 2 == 0 else sums
+        assert np.allclose(run["T"], t, rtol=0, atol=1e-13) and np.allclose(run["a"], t - before, rtol=0, atol=1e-13)
+    assert np.allclose(run["s"], sums, rtol=0, atol=1e-13)

@@ -644,3 +644,36 @@ WORLD_TEST(test_calls) {
                          "param 'N' has no value: give it one with N=VALUE"));
   assert_non_null(strstr(told(w, NULL, "param a[3] : f32 = 1;", NULL), "with stc_plan_set_array"));
 }
+
+/* Scalars that are kept, and the rounds of a repeat, by the functions for them: told behind each run, and set between
+ * runs. By hand: u is halved n times in a step, until it is below 1 at the latest behind the fourth round. */
+WORLD_TEST(test_rounds) {
+  StcProgram *p = compile(w, "grid G = [0 .. 2], 9;\nfield u : f64 on G;\nscalar n : i64 = 0;\nscalar t : f64 = 0.5;\n"
+                             "init i(u)[G] = 6;\nrepeat half up to 4 { stencil s(u)[G] = 0.5 * u;\n"
+                             "  update n = n + 1; until max(u) over G < 1 every 1; }\nupdate t = t + 1;\n");
+  assert_string_equal(stc_program_repeat(p, 0), "half");
+  assert_null(stc_program_repeat(p, 1));
+  for (int d = 0; d < NDEVICES; d++) {
+    StcPlan *q = plan(w, p, devices[d]);
+    StcRounds r;
+    StcReduction n, t;
+    double u[3];
+    assert_int_equal(stc_plan_rounds(q, "half", &r), STC_OK);
+    assert_true(r.step == -1 && stc_plan_rounds(q, "none", &r) != STC_OK);
+    run(w, q, 1);
+    assert_int_equal(stc_plan_rounds(q, "half", &r), STC_OK);
+    assert_true(r.step == 0 && r.rounds == 3 && r.ended);
+    assert_int_equal(stc_plan_set_scalar(q, "n", 0, 40), STC_OK);
+    assert_int_equal(stc_plan_set_scalar(q, "t", 7, 0), STC_OK);
+    u[0] = u[1] = u[2] = 64;
+    assert_int_equal(stc_plan_set(q, 0, u, sizeof u), STC_OK);
+    run(w, q, 1);
+    assert_int_equal(stc_plan_rounds(q, "half", &r), STC_OK);
+    assert_true(r.step == 1 && r.rounds == 4 && !r.ended);
+    assert_int_equal(stc_plan_scalar(q, "n", &n), STC_OK);
+    assert_int_equal(stc_plan_scalar(q, "t", &t), STC_OK);
+    assert_true(n.i == 44 && t.f == 8);
+    stc_plan_free(q);
+  }
+  stc_program_free(p);
+}
