@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What steps with structure make on a CUDA device (docs/lab/solvers.md), against what their parts allow: a table a part.
 
-  solvers.py [--parts=relax,cg,columns,levels,cfl,loops] [--runs=2] [--other=STC] STC
+  solvers.py [--parts=relax,cg,columns,levels,cfl,loops] [--runs=2] [--other=STC] [--cases=REGEX] STC
 
   relax    red-black relaxation in a `repeat`, with an `until`, and as a program of the same two stencils: us a round
   cg       conjugate gradients on 512^3, f64: us a round, beside copying of the words that it has to move
@@ -9,7 +9,8 @@
            cuSPARSE's gtsv2StridedBatch and gtsvInterleavedBatch in the same run
   levels   V(2,2) on 512^3, f64, until 1e-9: cycles and ms; relaxation there beside star3d1r
   cfl      shallow water with a time step from the state, and with a fixed one
-  loops    programs whose rounds the device may end by itself: ms; --other is an stc to compare with, in turns
+  loops    programs whose rounds the device may end by itself: ms; --other is an stc to compare with, in turns,
+           --cases names some of them
 
 All times are of runs with `--time`, the least of --runs of them in turns.
 """
@@ -110,7 +111,7 @@ class Bench:
     def bandwidth(self):
         """Bytes a second, read and written, by copying a field of 1 GiB."""
         if not self.copied:
-            said = self.best({"copy": (COPY, [])})["copy"]
+            said = self.best({"copy": (COPY, ["-T=1"])})["copy"]
             self.copied = 16 * 512**3 * 40 / said["seconds"]
             print("copying: %.0f GB/s" % (self.copied / 1e9))
         return self.copied
@@ -230,6 +231,7 @@ def loops(b):
     cases.update({"vcycle %d^2" % n: (parts["vcycle.stn"], ["-DN=%d" % n]) for n in (128, 1024)})
     cases.update({"relaxation %d^2, %d steps" % (n, steps): (relaxation(2, n, 2000, "until").replace("], 1;", "], %d;" % steps), [])
                   for n, steps in ((64, 2), (64, 10), (64, 100), (512, 2), (512, 10), (512, 60), (1024, 10))})
+    cases = {name: case for name, case in cases.items() if re.search(option("cases", ""), name)}
     print("| program | ms%s |" % (" | ms by the other | share" if other else ""))
     for name, case in cases.items():
         both = {"this": case + (None,)}
