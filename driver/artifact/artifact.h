@@ -2,7 +2,8 @@
  *
  *   manifest.c           the artifact's manifest (JSON); manifest-values.c bounds and expressions, manifest-host.c the
  *                        host program in it (manifest.h)
- *   header.c             the host artifact's C header; header-host.c the host program in it
+ *   header.c             the host artifact's C header; header-host.c the host program in it,
+ *                        header-live.c which blocks have something to do
  *   launcher.c           a GPU's artifact as a C file that runs it
  *   launcher-runtime.c   what is the same in all of them
  *   header.h             what header.c and launcher.c share

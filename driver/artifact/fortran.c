@@ -2,6 +2,7 @@
  * which the shared object of
  * -emit=so has. */
 #include "driver/artifact/artifact.h"
+#include "driver/artifact/header.h"
 #include "driver/program/program.h"
 
 #include <ctype.h>
@@ -87,7 +88,7 @@ static void end(Module90 *f, const char *result) {
 static void dummies(Module90 *f, Str *list, Str *declared) {
   const Module *m = f->m;
   for (int i = 0; i < m->nfields; i++) {
-    if (m->fields[i].temp)
+    if (!header_field_is_given(m, i))
       continue;
     const char *name = fresh(f, arena_printf(f->arena, "field_%s", f->names.fields[i]));
     str_addf(list, ", &\n        %s", name);
@@ -110,7 +111,7 @@ static void sizes(Module90 *f, const char *type) {
   for (int i = 0; i < m->nfields + m->nparam_arrays; i++) {
     bool array = i >= m->nfields;
     const char *name = array ? f->names.arrays[i - m->nfields] : f->names.fields[i];
-    if (array && array_is_passing(m, i - m->nfields))
+    if (array ? array_is_passing(m, i - m->nfields) : field_made_once(m, i))
       continue;
     if (!array) {
       begin(f, arena_printf(f->arena, "extent_%s", name), "p, d",

@@ -82,16 +82,18 @@ static void choose_names(TextWriter *w) {
   w->arrays = names + m->nfields;
 }
 
+bool header_field_is_given(const Module *m, int f) { return !m->fields[f].temp && !field_made_once(m, f); }
+
 bool header_is_given(const Module *m, int b) {
   const Buffer *buffer = &m->buffers[b];
   return buffer->kind == BUFFER_PARAM ||
-         (buffer->kind == BUFFER_FIELD && buffer->copy == 0 && !m->fields[buffer->field].temp);
+         (buffer->kind == BUFFER_FIELD && buffer->copy == 0 && header_field_is_given(m, buffer->field));
 }
 
 /* "float *A, float *B": a parameter for each field that lives from step to step, and each launch-time array. */
 static void field_parameters(TextWriter *w) {
   for (int f = 0; f < w->m->nfields; f++)
-    if (!w->m->fields[f].temp)
+    if (header_field_is_given(w->m, f))
       c_put(w, ", %s *field_%s", header_element(w, f), w->fields[f]);
   for (int i = 0; i < w->m->nparam_arrays; i++)
     if (!array_is_passing(w->m, i))
@@ -340,6 +342,8 @@ static void state(TextWriter *w) {
   if (w->gpu)
     c_put(w, "  void *home[%d];   /* where the caller's arrays are on the device */\n",
           w->m->nbuffers ? w->m->nbuffers : 1);
+  if (module_has_busy(w->m))
+    c_put(w, "  int64_t live[%d];   /* blocks of each kernel that have something to do, -1: all */\n", w->m->nkernels);
   c_put(w, "} $_state;\n\n");
 }
 
@@ -410,7 +414,7 @@ void header_blocks(TextWriter *w, const Kernel *k) {
 }
 
 /* One launch function a kernel. */
-static void launch(TextWriter *w, const Kernel *k) {
+static void launch(TextWriter *w, const Kernel *k, int number) {
   long long scratch = (long long)(kernel_shared_bytes(k) + 63) / 64 * 64;
   c_put(w,
         "/* All blocks of kernel %s. */\nstatic inline const char *$_launch_%s($_state *s) {\n  const $_params *p = "
@@ -419,7 +423,7 @@ static void launch(TextWriter *w, const Kernel *k) {
   header_arguments(w, k);
   c_put(w, "%s  int failed = 0;\n  (void)p;\n", header_blocks_text(k));
   header_choose(w, k);
-  header_blocks(w, k);
+  header_live_blocks(w, number);
   c_put(w, "#ifdef _OPENMP\n#pragma omp parallel reduction(| : failed)\n#endif\n  {\n"
            "    int64_t i;\n");
   c_put(w,
@@ -453,7 +457,7 @@ static void launches(TextWriter *w) {
   for (int later = 0; later < 2; later++)
     for (int i = 0; i < w->m->nkernels; i++)
       if ((w->m->kernels[i].nmultiples > 0) == later)
-        w->gpu ? launcher_launch(w, &w->m->kernels[i], i) : launch(w, &w->m->kernels[i]);
+        w->gpu ? launcher_launch(w, &w->m->kernels[i], i) : launch(w, &w->m->kernels[i], i);
 }
 
 /* Statements that make buffer `b` the caller's array number `array`; kernels read one element even of an empty one, so
@@ -493,6 +497,8 @@ static void open_state(TextWriter *w) {
   const Module *m = w->m;
   c_put(w, "  $_params bound = *params;\n  const $_params *p = &bound;\n  $_state state, *s = &state;\n  const char *e "
            "= $_bind(&bound);\n  if (e) return e;\n  memset(s, 0, sizeof state);\n  s->p = &bound;\n  (void)p;\n");
+  if (module_has_busy(m))
+    c_put(w, "  for (int i = 0; i < %d; i++) s->live[i] = -1;\n", m->nkernels);
   if (w->gpu)
     c_put(w, "  e = $_open();\n");
   for (int b = 0; b < m->nbuffers; b++)
@@ -502,15 +508,16 @@ static void open_state(TextWriter *w) {
       c_put(w, "  (void)array_%s;\n", w->arrays[i]);
 }
 
-/* Statements that leave the results in the caller's arrays and free the rest. */
-static void close_state(TextWriter *w) {
+/* Statements that leave the results in the caller's arrays and free the rest. set: which fields inits have set; NULL:
+ * steps were made. */
+static void close_state(TextWriter *w, const bool *set) {
   const Module *m = w->m;
   for (int f = 0; f < m->nfields; f++) {
     int b = module_field_buffer(m, f, 0);
-    if (m->fields[f].temp)
+    if (!header_field_is_given(m, f))
       continue;
     if (b >= 0 && w->gpu)
-      launcher_close_buffer(w, b, header_is_swapped(m, b));
+      launcher_close_buffer(w, b, header_is_swapped(m, b), set && set[f]);
     else if (b >= 0 && header_is_swapped(m, b))
       c_put(w, "  if (!e) stc_settle(s->buffer, %d, %d, field_%s, sizeof(%s) * (size_t)$_size_%s(p));\n",
             (int)m->nbuffers, b, w->fields[f], header_element(w, f), w->fields[f]);
@@ -519,7 +526,7 @@ static void close_state(TextWriter *w) {
   }
   for (int b = 0; b < m->nbuffers; b++)
     if (w->gpu && m->buffers[b].kind == BUFFER_PARAM)
-      launcher_close_buffer(w, b, false);
+      launcher_close_buffer(w, b, false, false);
     else if (!w->gpu && !header_is_given(m, b))
       c_put(w, "  free(own%d);\n", b);
   if (w->gpu)
@@ -540,13 +547,13 @@ static void init(TextWriter *w) {
   bool *has = ARENA_ARRAY(w->arena, bool, w->m->nfields + 1);
   fields_with_init(w->m, has);
   for (int f = 0; f < w->m->nfields; f++)
-    if (has[f] && !w->m->fields[f].temp && w->gpu)
+    if (has[f] && header_field_is_given(w->m, f) && w->gpu)
       launcher_clear(w, f);
-    else if (has[f] && !w->m->fields[f].temp)
+    else if (has[f] && header_field_is_given(w->m, f))
       c_put(w, "  memset(field_%s, 0, sizeof(%s) * (size_t)$_size_%s(p));\n", w->fields[f], header_element(w, f),
             w->fields[f]);
   header_sequence(w, &w->m->host.init, "  ");
-  close_state(w);
+  close_state(w, has);
 }
 
 /* ---------------------------------------------------------------- lists of points and probes */
@@ -714,6 +721,9 @@ static void run(TextWriter *w) {
   open_state(w);
   c_put(w, "  s->step = first_step;\n");
   first_states(w);
+  header_sequence(w, &m->host.once, "  ");
+  if (module_has_busy(m))
+    c_put(w, "  if (!e) e = $_find_live(s);\n");
   for (int i = 0; i < m->nprobes; i++)
     probe_start(w, &m->probes[i]);
   c_put(w, "  if (!e) e = $_steps(s, first_step + steps);\n");
@@ -724,7 +734,7 @@ static void run(TextWriter *w) {
   }
   if (m->nreductions)
     c_put(w, "  if (done) *done = s->step - first_step;\n");
-  close_state(w);
+  close_state(w, NULL);
 }
 
 TextWriter header_writer(Arena *a, const StcProgram *p, const Module *m, const Target *gpu) {
@@ -754,6 +764,7 @@ void header_scalars(TextWriter *w) {
 void header_runs(TextWriter *w) {
   state(w);
   launches(w);
+  header_find_live(w);
   init(w);
   header_loops(w);
   run(w);

@@ -49,6 +49,8 @@ void header_blocks(TextWriter *w, const Kernel *k);
 const char *header_blocks_text(const Kernel *k);
 /* Is buffer `b` memory of the caller: a field that lives from step to step, or a launch-time array? */
 bool header_is_given(const Module *m, int b);
+/* Is field `f` such memory? */
+bool header_field_is_given(const Module *m, int f);
 /* The C type of a field's elements. */
 const char *header_element(const TextWriter *w, int field);
 
@@ -65,6 +67,13 @@ void header_loops(TextWriter *w);
 void header_sequence(TextWriter *w, const HostSeq *q, const char *indent);
 /* Can a swap exchange buffer `b` with another? */
 bool header_is_swapped(const Module *m, int b);
+
+/* ---------------------------------------------------------------- header-live.c */
+
+/* The function that finds which blocks of kernels have something to do, behind what is computed once. */
+void header_find_live(TextWriter *w);
+/* header_blocks for kernel number `number`, without blocks that have nothing to do. */
+void header_live_blocks(TextWriter *w, int number);
 
 /* ---------------------------------------------------------------- outside.c */
 
@@ -94,8 +103,9 @@ void header_each_values(TextWriter *w, int array, EachFunction *each);
 void launcher_launch(TextWriter *w, const Kernel *k, int number);
 /* Statements that give buffer `b` its memory. */
 void launcher_open_buffer(TextWriter *w, int b);
-/* Statements that leave what is in buffer `b` with the caller. `settle`: swaps may have moved it. */
-void launcher_close_buffer(TextWriter *w, int b, bool settle);
+/* Statements that leave what is in buffer `b` with the caller. `settle`: swaps may have moved it; `set`: it was set
+ * even if steps never write it. */
+void launcher_close_buffer(TextWriter *w, int b, bool settle, bool set);
 /* Statements that clear field `f` on the device. */
 void launcher_clear(TextWriter *w, int f);
 /* The text that is the same for all programs: what is called of CUDA's driver and of HIP's runtime, and what is made of

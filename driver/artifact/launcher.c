@@ -55,12 +55,12 @@ void launcher_open_buffer(TextWriter *w, int b) {
     c_put(w, "  if (!e) e = stc_gpu_own(&$_gpu.gpu, %d, %s, &s->buffer[%d]);\n", b, room, b);
 }
 
-void launcher_close_buffer(TextWriter *w, int b, bool settle) {
+void launcher_close_buffer(TextWriter *w, int b, bool settle, bool set) {
   const Module *m = w->m;
   const Buffer *buffer = &m->buffers[b];
   const char *bytes = bytes_text(w, b);
   bool array = buffer->kind == BUFFER_PARAM;
-  bool constant = array ? !array_is_written(m, buffer->field) : m->fields[buffer->field].input;
+  bool constant = array ? !array_is_written(m, buffer->field) : m->fields[buffer->field].input && !set;
   if (settle)
     c_put(w, "  if (!e) e = stc_gpu_settle(&$_gpu.gpu, s->buffer, s->home, %d, %d, %s, %d);\n", (int)m->nbuffers, b,
           bytes, (int)m->nbuffers);
@@ -100,7 +100,7 @@ void launcher_launch(TextWriter *w, const Kernel *k, int number) {
   c_put(w, "  static const unsigned char sizes[] = %s;\n", argument_sizes(w, k));
   c_put(w, "%s  (void)p;\n", header_blocks_text(k));
   header_choose(w, k);
-  header_blocks(w, k);
+  header_live_blocks(w, number);
   c_put(w, "  if (total == 0) return NULL;\n");
   for (int d = 0; d < k->rank; d++) {
     if (k->rank - 1 - d < GRID_RANK)

@@ -120,6 +120,8 @@ json_t *manifest_host(const ManifestWriter *w) {
   for (int i = 0; i < w->m->host.nseqs; i++)
     json_array_append_new(list, sequence(w, &w->m->host.seqs[i], "steps"));
   SET(o, "init", sequence(w, &w->m->host.init, "steps"), "sequences", list, "reductions", reductions(w));
+  if (w->m->host.once.nops)
+    set(o, "once", sequence(w, &w->m->host.once, "steps"));
   if (w->m->host.nloops)
     set(o, "loops", loops(w));
   if (w->m->nprobes)

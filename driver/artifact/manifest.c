@@ -23,7 +23,8 @@ enum {
   SCHEMA_WITH_CLUSTERS = 13,
   SCHEMA_WITH_EACH = 14,
   SCHEMA_WITH_FOUR = 15,
-  SCHEMA_WITH_OWN_SCALARS = 16
+  SCHEMA_WITH_OWN_SCALARS = 16,
+  SCHEMA_WITH_ONCE = 17
 };
 
 size_t kernel_arg_size(const Module *m, const KArg *a) {
@@ -192,7 +193,9 @@ static json_t *field(const ManifestWriter *w, int i, bool has_init) {
     set(json_object_get(o, "frames"), "ahead_of", json_string(m->fields[module_frames_of(m, i)].name));
   if (f->derived)
     set(o, "derived", json_true());
-  set(o, "init", json_boolean(has_init));
+  if (field_made_once(m, i))
+    set(o, "once", json_true());
+  set(o, "init", json_boolean(has_init && !field_made_once(m, i)));
   if (f->whole)
     set_exchange(w, f, o);
   return o;
@@ -475,15 +478,35 @@ static void set_multiples(const ManifestWriter *w, const Kernel *k, json_t *o) {
     set(o, "instead", json_string(w->m->kernels[k->instead - 1].name));
 }
 
-/* One kernel. */
-static json_t *kernel(const ManifestWriter *w, const Kernel *k) {
+/* Sets in `o` for which classes of tiles kernel number `i` has something to do, if it has not for all. */
+static void set_tiles(const ManifestWriter *w, int i, json_t *o) {
+  const Kernel *k = &w->m->kernels[i];
+  json_t *list = json_array();
+  int32_t classes;
+  bool busy[MOST_CLASSES];
+  if (!kernel_busy(w->m, i, &classes, busy)) {
+    json_decref(list);
+    return;
+  }
+  for (int c = 0; c < MOST_CLASSES; c++)
+    if (busy[c])
+      json_array_append_new(list, json_integer(c));
+  json_t *tiles = OBJECT("classes", json_string(w->m->buffers[classes].name), "busy", list);
+  if (k->list)
+    SET(tiles, "list", json_string(w->m->buffers[k->list - 1].name), "columns", json_integer(k->rank + 1));
+  set(o, "tiles", tiles);
+}
+
+/* Kernel number `i`. */
+static json_t *kernel(const ManifestWriter *w, int i) {
+  const Kernel *k = &w->m->kernels[i];
   json_t *o = json_object(), *arguments = json_array(), *grids = json_array();
   size_t offset = 0;
   int64_t fixed, given;
   bool simt = target_info(w->target)->simt;
   target_kernel_shared(w->target, k, &fixed, &given);
-  for (int i = 0; i < k->nargs; i++)
-    json_array_append_new(arguments, argument(w, k, &k->args[i], &offset));
+  for (int a = 0; a < k->nargs; a++)
+    json_array_append_new(arguments, argument(w, k, &k->args[a], &offset));
   for (int d = 0; d < k->rank; d++)
     json_array_append_new(grids, grid(w, k, d));
   set(o, "name", json_string(k->name));
@@ -494,6 +517,7 @@ static json_t *kernel(const ManifestWriter *w, const Kernel *k) {
   SET(o, "block", block(k), "grid", grids);
   if (k->cluster)
     set(o, "cluster", json_integer(k->cluster));
+  set_tiles(w, i, o);
   SET(o, "static_shared_bytes", json_integer(fixed), "dynamic_shared_bytes", json_integer(simt ? given : 0));
   if (!simt)
     set(o, "scratch_bytes", json_integer(given));
@@ -505,7 +529,7 @@ static json_t *kernel(const ManifestWriter *w, const Kernel *k) {
 static json_t *kernels(const ManifestWriter *w) {
   json_t *list = json_array();
   for (int i = 0; i < w->m->nkernels; i++)
-    json_array_append_new(list, kernel(w, &w->m->kernels[i]));
+    json_array_append_new(list, kernel(w, i));
   return list;
 }
 
@@ -544,6 +568,8 @@ static json_t *target(const ManifestWriter *w) {
 
 /* The least version whose readers know all that the manifest of `m` has. */
 static int schema_version(const Module *m) {
+  if (m->host.once.nops)
+    return SCHEMA_WITH_ONCE;
   for (int i = 0; i < m->nparam_arrays; i++)
     if (m->param_arrays[i].each)
       return SCHEMA_WITH_OWN_SCALARS;

@@ -11,7 +11,7 @@ static const char *arrays_text(TextWriter *w, bool types) {
   Str s = {w->arena, NULL, 0, 0};
   str_add(&s, "");
   for (int f = 0; f < m->nfields; f++)
-    if (!m->fields[f].temp)
+    if (header_field_is_given(m, f))
       str_addf(&s, ", %s%sfield_%s", types ? header_element(w, f) : "", types ? " *" : "", w->fields[f]);
   for (int i = 0; i < m->nparam_arrays; i++)
     if (!array_is_passing(m, i))
@@ -53,6 +53,8 @@ void header_each_function(TextWriter *w, EachFunction *each) {
   each(w, arena_printf(a, "%s_params", w->p), "defaults", "void", "");
   each(w, "const char *", "bind", arena_printf(a, "%s_params *p", w->p), "p");
   for (int f = 0; f < m->nfields; f++) {
+    if (field_made_once(m, f))
+      continue;
     each(w, "int64_t", arena_printf(a, "extent_%s", w->fields[f]), arena_printf(a, "%s, int d", constant), "p, d");
     each(w, "int64_t", arena_printf(a, "size_%s", w->fields[f]), constant, "p");
   }

@@ -2,10 +2,8 @@
  * tile-classes), are not launched: those for tiles that a shore crosses where a mask is true everywhere. Blocks that
  * look at their tile's class and end took 8.7 us of a launch of 62 (heat, 4096 x 4096, NVIDIA H200, 2026-11-29).
  *
- * What is computed once leaves a byte for each tile in a hidden field, which nothing else writes. A kernel's body tells
- * for which of the bytes it does nothing:
- *
- *     %c = load @k.classes[..]   if %c == 1 { } else { if %c == 2 { } else { .. } }         idle if all are 1 or 2
+ * What is computed once leaves a byte for each tile in a hidden field; for which of the bytes a kernel has something to
+ * do its body tells (driver/program/busy.c).
  *
  * Where its blocks go by a list of tiles (pass tile-lists), those of the others alone are put to the list's begin, in
  * the order they had, so that neighbours run at the same time, and as many blocks are launched as there are.
@@ -20,80 +18,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Does `v` test whether `class` is a constant? Then that is *is. */
-static bool tests_class(const Value *v, const Value *class, int64_t *is) {
-  const Op *op = v->def;
-  if (!op || op->code != OP_EQ || op->operands[0] != class || !op->operands[1]->def ||
-      op->operands[1]->def->code != OP_CONST)
-    return false;
-  *is = op->operands[1]->def->cval.i;
-  return true;
-}
-
-/* Does `b` do anything but compute values where the tile's class is `is`? */
-static bool is_busy(const Block *b, const Value *class, int64_t is) {
-  bool busy = false;
-  int64_t tested;
-  for (const Op *op = b->first; op && !busy; op = op->next) {
-    bool plain =
-        op->code == OP_YIELD || (op_info[op->code].flags & OPF_PURE) || (op->nresults && op_buffer_read(op) >= 0);
-    if (op->code == OP_IF && tests_class(op->operands[0], class, &tested))
-      busy = is_busy(op->blocks[tested == is ? 0 : 1], class, is);
-    else
-      busy = op->nblocks > 0 || !plain;
-  }
-  return busy;
-}
-
-/* Do launches of `seq` write buffer `buffer`, or exchanges move it? */
-static bool changes_buffer(const Module *m, const HostSeq *seq, int buffer) {
-  bool changes = false;
-  for (int i = 0; i < seq->nops && !changes; i++) {
-    const HostOp *op = &seq->ops[i];
-    changes = op->kind == HOST_SWAP && (op->a == buffer || op->b == buffer);
-    const Kernel *k = op->kind == HOST_LAUNCH ? &m->kernels[op->a] : NULL;
-    for (int a = 0; k && a < k->nargs; a++)
-      changes = changes || (k->args[a].kind == KARG_BUFFER && k->args[a].index == buffer && k->args[a].writes);
-  }
-  return changes;
-}
-
-/* Is buffer `buffer` of values of type `t` that what is computed once alone leaves in a hidden field? */
-static bool is_made_once(const Module *m, int buffer, Type t) {
-  const Buffer *b = &m->buffers[buffer];
-  if (b->kind != BUFFER_FIELD || m->fields[b->field].type != t || !strchr(m->fields[b->field].name, '.'))
-    return false;
-  bool other = changes_buffer(m, &m->host.init, buffer);
-  for (int i = 0; i < m->host.nseqs; i++)
-    other = other || changes_buffer(m, &m->host.seqs[i], buffer);
-  for (int i = 0; i < m->host.nloops; i++)
-    for (int k = 0; k < m->host.loops[i].nseqs; k++)
-      other = other || changes_buffer(m, &m->host.loops[i].seqs[k], buffer);
-  return !other && changes_buffer(m, &m->host.once, buffer);
-}
-
-/* The classes of the tiles of a kernel: the buffer with all of them, and the value that is that of a block's tile. */
-typedef struct Classes {
-  int buffer;
-  const Value *class;
-} Classes;
-
-/* Those of `k`; false: it has none. */
-static bool find_classes(const Module *m, const Kernel *k, Classes *out) {
-  bool listed = k->list && is_made_once(m, k->list - 1, TY_U32) && is_made_once(m, k->list_of, TY_U8);
-  for (const Op *op = k->body->first; op; op = op->next) {
-    bool is = k->list ? listed && kernel_loads_class(k, op) : op->code == OP_LOAD && is_made_once(m, op->sym, TY_U8);
-    if (!is)
-      continue;
-    *out = (Classes){k->list ? k->list_of : op->sym, op->results[0]};
-    return true;
-  }
-  return false;
-}
-
-/* The classes that a kernel may do nothing for are below so many. */
-enum { MOST_CLASSES = 4 };
 
 /* The search. bytes[buffer]: its values, once they were fetched. */
 typedef struct Looking {
@@ -110,16 +34,6 @@ static StcStatus fetch_classes(Looking *l, int buffer) {
   l->bytes[buffer] = malloc(size ? size : 1);
   StcStatus s = l->bytes[buffer] ? slot_fetch(l->p, slot, l->bytes[buffer]) : STC_MEMORY;
   return s == STC_MEMORY ? context_error(l->p->w.context, "no memory is left to look at the classes of tiles"), s : s;
-}
-
-/* For which classes `k` does something, as busy[MOST_CLASSES], if classes are those of `x`. False: for all. */
-static bool find_busy(const Kernel *k, const Classes *x, bool *busy) {
-  bool any = false;
-  for (int i = 0; i < MOST_CLASSES; i++) {
-    busy[i] = is_busy(k->body, x->class, i);
-    any = any || !busy[i];
-  }
-  return any;
 }
 
 /* How many of the tiles with classes in `buffer` are of one in `busy`, or above those. */
@@ -165,16 +79,6 @@ static StcStatus put_rows(const Looking *l, const Kernel *k, const bool *busy, i
   return s;
 }
 
-/* Is kernel `i` launched for what is computed once? That runs whatever was computed before. */
-static bool is_of_once(const Module *m, int i) {
-  bool of_once = false;
-  for (int j = 0; j < m->host.once.nops && !of_once; j++) {
-    const HostOp *op = &m->host.once.ops[j];
-    of_once = op->kind == HOST_LAUNCH && (op->a == i || m->kernels[op->a].instead == i + 1);
-  }
-  return of_once;
-}
-
 /* Have the classes and the list of `k` a row for each of its tiles? A text of kernel IR can say otherwise. */
 static bool fits_list(StcPlan *p, const Kernel *k) {
   int64_t blocks[MAX_RANK];
@@ -190,18 +94,15 @@ static bool fits_list(StcPlan *p, const Kernel *k) {
 static StcStatus find_live(Looking *l, int i, int64_t *live) {
   const Module *m = l->p->build->code.module;
   const Kernel *k = &m->kernels[i];
-  Classes x;
-  bool busy[MOST_CLASSES], other[MOST_CLASSES];
+  bool busy[MOST_CLASSES];
+  int32_t classes;
   *live = -1;
-  if (is_of_once(m, i) || !find_classes(m, k, &x) || !find_busy(k, &x, busy))
+  if (!kernel_busy(m, i, &classes, busy))
     return STC_OK;
-  for (int j = 0; j < m->nkernels && k->list; j++)
-    for (int c = 0; c < MOST_CLASSES && m->kernels[j].list == k->list; c++)
-      busy[c] = busy[c] || !find_classes(m, &m->kernels[j], &x) || !find_busy(&m->kernels[j], &x, other) || other[c];
   if (k->list && !fits_list(l->p, k))
     return STC_OK;
-  StcStatus s = fetch_classes(l, x.buffer);
-  int64_t n = s ? 0 : count_busy(l, x.buffer, busy);
+  StcStatus s = fetch_classes(l, classes);
+  int64_t n = s ? 0 : count_busy(l, classes, busy);
   *live = s || (n > 0 && !k->list) ? -1 : n;
   return s || !k->list ? s : put_rows(l, k, busy, n);
 }

@@ -132,22 +132,10 @@ StcStatus stc_program_emit(StcProgram *p, StcEmit what, const char **bytes, size
   return s;
 }
 
-/* The kernels for an artifact, whose launchers do not know what is to be done once. NULL after an error. */
-static Module *artifact_kernels(StcProgram *p) {
-  Module *m = program_kernels(p);
-  if (!m || !m->host.once.nops)
-    return m;
-  context_error(p->w.context,
-                "%s computes fields once, and again where what these are made of was set (`once`): plans do that, "
-                "launchers of artifacts do not; leave out pass hoist",
-                p->name);
-  return NULL;
-}
-
 /* Makes the text of the program's kernels. */
 static StcStatus text_guarded(void *arg) {
   EmitArgs *e = arg;
-  Module *m = artifact_kernels(e->p);
+  Module *m = program_kernels(e->p);
   e->text = m ? e->make(e->p, m) : NULL;
   return m ? STC_OK : STC_INPUT;
 }

@@ -1,9 +1,17 @@
-/* driver/program/extra.c: what the memory of plans has beside the program's fields. Launchers of artifacts are told
- * what fields there are, and nothing else; plans are stc's own. */
+/* driver/program/extra.c: what the memory of plans and of artifacts' runs has beside the program's fields. Launchers of
+ * artifacts know hidden fields of tests, which what is computed once makes (docs/manifest.md), and no others; plans are
+ * stc's own. */
 #include "driver/program/program.h"
 
+/* May kernels of the whole grid go by hidden fields? */
+static bool may_hide(const StcProgram *p) {
+  return p->kind != SOURCE_KIR && !p->options.passes && !p->options.no_hoist;
+}
+
+Extra artifact_extra(const StcProgram *p) { return may_hide(p) && !p->cut ? EXTRA_TESTS : EXTRA_NONE; }
+
 Extra program_extra(const StcProgram *p, Arena *a, const TargetInfo *t, int n, const char *const *texts) {
-  bool hides = p->kind != SOURCE_KIR && !p->options.passes && (!p->cut || p->packs) && !p->options.no_hoist;
+  bool hides = may_hide(p) && (!p->cut || p->packs);
   int padded = program_pads_rows(p, a, t, n, texts);
   if (padded)
     return (hides ? EXTRA_TESTS_PITCH : EXTRA_PITCH) + padded - 1;

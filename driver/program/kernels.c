@@ -175,14 +175,19 @@ StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const in
   return s;
 }
 
+/* What the kernels of program_kernels have beside fields on target `t`: those of plans, which `explain` is about, or
+ * those of artifacts. */
+static Extra kernels_extra(const StcProgram *p, Arena *a, const TargetInfo *t) {
+  return p->explains ? program_extra(p, a, t, 0, NULL) : artifact_extra(p);
+}
+
 Module *program_before_lowering(StcProgram *p, Workspace *w, const Target *t, const Schedule *plan) {
   PassContext c = {
       .arena = w->arena, .diags = w->diags, .target = target_info(t), .schedule = plan, .loaded = p->loaded};
   bool muted = w->muted;
   w->muted = true;
   Module *m = program_checked(p, w, c.target, NULL);
-  Extra extra = p->explains ? program_extra(p, w->arena, c.target, 0, NULL) : EXTRA_NONE;
-  m = m ? passes_run(&c, NULL, extra_passes(w->arena, extra), m) : NULL;
+  m = m ? passes_run(&c, NULL, extra_passes(w->arena, kernels_extra(p, w->arena, c.target)), m) : NULL;
   if (m) {
     m->plan = plan;
     m->plan_checked = true;
@@ -217,7 +222,7 @@ const char *program_why(StcProgram *p, Workspace *w, const Target *t, const Targ
   Str out = {.arena = w->arena};
   bool muted = w->muted;
   w->muted = true;
-  Extra extra = p->explains ? program_extra(p, w->arena, info, 0, NULL) : EXTRA_NONE;
+  Extra extra = kernels_extra(p, w->arena, info);
   program_size(p, w->arena, target_info(t), extra_pads(extra), 0, NULL, size);
   suit_size(&want, size);
   PassContext c = {.arena = w->arena,
@@ -239,7 +244,7 @@ Module *program_kernels(StcProgram *p) {
   Compiled code;
   int64_t size[MAX_RANK];
   const Target *t = program_target(p);
-  Extra extra = t && p->explains ? program_extra(p, p->w.arena, target_info(t), 0, NULL) : EXTRA_NONE;
+  Extra extra = t ? kernels_extra(p, p->w.arena, target_info(t)) : EXTRA_NONE;
   if (!p->kernels && t)
     program_size(p, p->w.arena, target_info(t), extra_pads(extra), 0, NULL, size);
   p->schedule.told = p->options.grid[0] || p->explains;

@@ -17,6 +17,7 @@
  *   declared.c      fields as the program declares them: components, names, NumPy's types
  *   describe.c      a schedule in a line
  *   extra.c         what the memory of plans has beside the program's fields
+ *   busy.c          for which classes of tiles a kernel has something to do
  *   row-pitch.c     how far rows of fields lie apart in memory
  *   code-units.h    kernels in units that are compiled apart
  *   ticker.c        what is being compiled, on a terminal
@@ -346,10 +347,24 @@ const char *schedule_describe(Arena *a, const Module *m, const Schedule *s);
 
 /* What the memory of plans has for `t` with these params. */
 Extra program_extra(const StcProgram *p, Arena *a, const TargetInfo *t, int n, const char *const *texts);
+/* The same of artifacts. */
+Extra artifact_extra(const StcProgram *p);
 /* Is there room behind rows? */
 bool extra_pads(Extra e);
 /* The passes before pass plan that make kernels for it, as text in `a`. */
 const char *extra_passes(Arena *a, Extra e);
+
+/* ---------------------------------------------------------------- classes of tiles: busy.c */
+
+/* Classes that are told from others. */
+enum { MOST_CLASSES = 4 };
+/* For tiles of which class kernel `i` has something to do, in busy[MOST_CLASSES], and the buffer that has the classes,
+ * a byte a tile; kernels whose blocks go by one list of tiles (Kernel.list) have the same answer. False: for all. */
+bool kernel_busy(const Module *m, int i, int32_t *classes, bool *busy);
+/* Is there such a kernel? */
+bool module_has_busy(const Module *m);
+/* Is field `f` a hidden one that is computed once, before the steps, and by nothing else? */
+bool field_made_once(const Module *m, int f);
 
 /* ---------------------------------------------------------------- rows of fields in memory: row-pitch.c */
 

@@ -22,7 +22,7 @@ from ._numbers import I32, I64, whole
 from ._expression import CTYPES, bind, bound, expression, extents, params_of_shapes
 from ._weights import weights
 
-MOST_VERSION = 16
+MOST_VERSION = 17
 WHITE = b" \t\r\n"
 
 
@@ -105,7 +105,7 @@ class Artifact(Owner):
     @property
     def fields(self) -> List[str]:
         """The names of what has values from step to step; components of vectors and structs one by one ("v.0")."""
-        return [n for n, f in self._fields.items() if not f["temp"]]
+        return [n for n, f in self._fields.items() if not f["temp"] and not f.get("once")]
 
     def run(self, fields: Mapping[str, Any], steps: Optional[int] = None, *, stream: Any = None, first_step: int = 0, **params: Any) -> ArtifactRun:
         """Runs time steps first_step .. first_step + steps - 1 (None: as many as the program says), in place.
@@ -171,6 +171,7 @@ class _Run:
         self.series: Dict[str, List[tuple]] = {}
         self.memory: Dict[str, int] = {}
         self.given = given
+        self.live: Dict[str, int] = {}
         for b in self.m["buffers"]:
             self.memory[b["name"]] = self._memory_for(b)
 
@@ -315,6 +316,8 @@ class _Run:
         if "without" in k["grid"][0]:
             hole = math.prod(-(-max(bound(g["without"], self.env), 0) // g["tile"]) for g in k["grid"])
             grid = [1] * (len(grid) - 1) + [math.prod(grid) - hole]
+        if k["name"] in self.live:
+            grid[-1] = self.live[k["name"]]
         grid[-1] *= k.get("cluster", 1)
         if math.prod(grid) == 0:
             return
@@ -359,6 +362,35 @@ class _Run:
                 self._swap(*op["swap"])
         for name, aside, size in saved:
             self.driver.copy(self.memory[name], aside, size)
+
+    def _once(self) -> None:
+        """What is computed once, before the steps, and which blocks have something to do then, where the run is waited for."""
+        self._sequence(self.m["host"].get("once", {"operations": []}))
+        if self.driver.stream and not self.back and not self.m["host"]["reductions"]:
+            return
+        lists: Dict[str, int] = {}
+        for k in self.m["kernels"]:
+            tiles = k.get("tiles", {})
+            if "list" in tiles and tiles["list"] not in lists:
+                lists[tiles["list"]] = self._busy_rows(tiles)
+            if "list" in tiles:
+                self.live[k["name"]] = lists[tiles["list"]]
+            elif tiles and not np.isin(self._tiles(tiles["classes"]), tiles["busy"]).any():
+                self.live[k["name"]] = 0
+
+    def _tiles(self, name: str) -> np.ndarray:
+        """The values of a buffer of classes, or a list of tiles."""
+        b = next(b for b in self.m["buffers"] if b["name"] == name)
+        values = np.empty(self._elements(b), arrays.NUMPY[b["type"]])
+        self.driver.fetch(values.ctypes.data, self.memory[name], values.nbytes)
+        return values
+
+    def _busy_rows(self, tiles: Mapping[str, Any]) -> int:
+        """How many rows of a list of tiles are of a class for which the kernels do something; it begins with those then, in the order they had."""
+        rows = self._tiles(tiles["list"]).reshape(-1, tiles["columns"])
+        busy = np.ascontiguousarray(rows[np.isin(rows[:, 0], tiles["busy"])])
+        self.driver.put(self.memory[tiles["list"]], busy.ctypes.data, busy.nbytes)
+        return len(busy)
 
     # ---------------------------------------------------------------- the time loop
 
@@ -425,6 +457,8 @@ class _Run:
             self._check_frames(first + steps - 1)
         if first == 0:
             self._init()
+        self._once()
+        if first == 0:
             met = self._reduce(None, first)
         while self.step < first + steps and met is None:
             self._next_frames()

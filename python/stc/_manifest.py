@@ -42,12 +42,13 @@ _SHAPE = {
     "buffers": [{"name": _text, "kind": _one_of("field", "array", "scratch"), "type": _type, "element_bytes": _number(1), "alignment": _number(1), "each": _BOUND}],
     "kernels": [{"name": _text, "multiples": [{"value": _BOUND, "of": _number(1)}], "block": _block, "dynamic_shared_bytes": _number(0),
                  "scratch_bytes": _number(0), "argument_bytes": _number(0), "grid": [{"extent": _BOUND, "tile": _number(1)}], "cluster": _number(2),
+                 "tiles": {"classes": _text, "busy": [_number(0)], "list": _text, "columns": _number(2)},
                  "arguments": [{"kind": _one_of("buffer", "scalar", "step"), "bytes": _number(1), "offset": _number(0)}]}],
-    "host": {"init": _OPERATIONS, "sequences": [_OPERATIONS], "loops": [{"name": _text, "most": _BOUND, "sequences": [_ROUNDS]}],
+    "host": {"init": _OPERATIONS, "once": _OPERATIONS, "sequences": [_OPERATIONS], "loops": [{"name": _text, "most": _BOUND, "sequences": [_ROUNDS]}],
              "reductions": [{"name": _text, "kind": _one_of("reduce", "until", "finite", "bounds"), "type": _one_of("f64", "i64"), "every": _number(1),
                              "sequence": _OPERATIONS, "result": _text, "scalar": _text}]}, "members": _BOUND}
 _SHAPE["rank"] = lambda v: v in (1, 2, 3) and not isinstance(v, bool)
-_OPTIONAL = {"scratch_bytes", "multiples", "loops", "frames", "cluster", "members", "each"}
+_OPTIONAL = {"scratch_bytes", "multiples", "loops", "frames", "cluster", "members", "each", "once", "tiles", "list", "columns"}
 
 
 def _fits(value: Any, shape: Any, where: str) -> None:
@@ -121,6 +122,17 @@ def _check_kernels(data: Dict[str, Any], scalars: Dict[str, Any], buffers: Dict[
                 raise _Damaged(f"kernel {k['name']} takes {a['scalar']} in another size than it has")
             if a["offset"] + a["bytes"] > k["argument_bytes"]:
                 raise _Damaged(f"kernel {k['name']} has arguments beyond its argument_bytes")
+        _check_tiles(k, k.get("tiles"), buffers, len(k["grid"]))
+
+
+def _check_tiles(k: Dict[str, Any], tiles: Any, buffers: Dict[str, Any], rank: int) -> None:
+    """The buffers by which a kernel goes by the classes of its tiles."""
+    if tiles and _known(tiles["classes"], buffers, f"kernel {k['name']}")["type"] != "u8":
+        raise _Damaged(f"the classes of the tiles of kernel {k['name']} are no bytes")
+    if tiles and ("list" in tiles) != ("columns" in tiles):
+        raise _Damaged(f"kernel {k['name']} has a list of tiles without columns, or columns of none")
+    if tiles and "list" in tiles and (tiles["columns"] != rank + 1 or _known(tiles["list"], buffers, f"kernel {k['name']}")["type"] != "u32"):
+        raise _Damaged(f"the list of tiles of kernel {k['name']} is of another form")
 
 
 def _check_buffers(data: Dict[str, Any], buffers: Dict[str, Any]) -> None:
@@ -174,7 +186,7 @@ def _check_host(data: Dict[str, Any], scalars: Dict[str, Any], buffers: Dict[str
     loops = _check_loops(host, buffers, kernels)
     for sequence in host["sequences"]:
         _check_sequence(sequence, buffers, kernels, loops)
-    for sequence in [host["init"]] + [r["sequence"] for r in host["reductions"]]:
+    for sequence in [host["init"], host.get("once", {"operations": []})] + [r["sequence"] for r in host["reductions"]]:
         _check_sequence(sequence, buffers, kernels, {})
     if not any(s["steps"] == 1 for s in host["sequences"]):
         raise _Damaged("no sequence makes one step")

@@ -198,6 +198,46 @@ def test_on_standin(tmp_path, heat_text, options):
     assert not [l for l in lines if l.startswith("fault")] and len([l for l in lines if l.startswith("launch ")]) == 3
 
 
+MASKED = """
+param N = 96, M = 160;
+grid G = [0 .. N-1, 0 .. M-1], 5;
+field k : u8 on G input;
+mask wet on G = k > 0;
+field u : f32 on G where wet dry self outside clamp;
+stencil s(u)[G where wet] = u + 0.125 * (u[1,0] + u[-1,0] + u[0,1] + u[0,-1] - 4 * u);
+"""
+
+
+@needs_cc
+@pytest.mark.skipif(not STANDIN, reason="STC_STANDIN_DIR does not name the stand-ins for the drivers")
+@pytest.mark.parametrize("wet, blocks", [("lake", [10]), ("all", [20]), ("none", [])])
+def test_tiles_of_masks(tmp_path, wet, blocks):
+    """From the manifest alone: what is computed once, and as many blocks as there are tiles with something to do; the values are the reference's."""
+    options = "-march=nvptx -mcpu=sm_90 -fno-contract -edges=apart -schedule=overlap -T=2 -block=16x16 -elems=2x1".split()
+    manifest, log = build(tmp_path, MASKED, *options), tmp_path / "log"
+    k = np.full((96, 160), wet == "all", np.uint8)
+    k[40:60, 50:100] |= wet == "lake"
+    u = rng.random(k.shape, np.float32)
+    np.savez(tmp_path / "in.npz", k=k, u=u)
+    code = f"import stc, numpy as np; z = dict(np.load({str(tmp_path / 'in.npz')!r})); a = stc.load({str(manifest)!r}); " \
+           f"assert a.fields == ['k', 'wet', 'u', 'u.where']; a.run(z, steps=5); np.save({str(tmp_path / 'out.npy')!r}, z['u'])"
+    subprocess.run([sys.executable, "-c", code], check=True, env=dict(os.environ, LD_LIBRARY_PATH=STANDIN, STC_STANDIN_LOG=str(log), STC_STANDIN_COMPUTE="3"))
+    want = stc.compile(MASKED, contract=False).plan(device="ref")
+    want["k"], want["u"] = k, u
+    want(5)
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), want["u"])
+    launches = [l.split() for l in log.read_text().split("\n") if l.startswith("launch p_overlap_t2")]
+    assert [int(l[l.index("grid") + 1]) for l in launches if l[1] in ("p_overlap_t2", "p_overlap_t2_mixed")] == 2 * blocks
+    (tmp_path / "host").mkdir()
+    host, on_host = u.copy(), stc.load(build(tmp_path / "host", MASKED, "-fno-contract"))
+    on_host.run({"k": k, "u": host}, steps=5)
+    np.testing.assert_array_equal(host, want["u"])
+    assert on_host.manifest["schema_version"] == 17
+    data = json.loads(manifest.read_text())
+    data["kernels"][0]["tiles"] = {"classes": "u", "busy": [1]}
+    assert "no bytes" in check(data)
+
+
 DAMAGED = """
 param N = 16, n = 4;  grid G = [0 .. N-1, 0 .. N-1], 6;  param src[n] : f64;  let h = sqrt(1.0 / real(N));
 field U : f64 on G outside 0 history 1;

@@ -69,12 +69,12 @@ class Program:
         self.name, self.path, self.rank = os.path.splitext(os.path.basename(path))[0], path, manifest["rank"]
         with open(path) as f:
             self.text = f.read()
-        self.fields = list(dict.fromkeys(re.split("[.@]", f["name"])[0] for f in manifest["fields"] if not f["temp"] and not f["input"]))
+        self.fields = list(dict.fromkeys(re.split("[.@]", f["name"])[0] for f in manifest["fields"] if not f["temp"] and not f["input"] and not f.get("once")))
         self.reduces = re.search(r"^\s*(reduce|until)\b", self.text, re.M)
         self.inputs = ["--in source=" + os.path.join(os.path.dirname(path), "inputs", "ricker.npy")] if self.name in ("acoustic_wave", "shot") else []
         self.inputs += ["--in sz=4 --in sx=random:1 --in rx=random:2"] if self.name == "shot" else []
         self.inputs += ["--in %s=random:1" % at["array"] for at in manifest["grid"].get("spacing", []) if isinstance(at, dict)]
-        self.inputs += ["--in %s=random:%d" % (f["name"], i) for i, f in enumerate(manifest["fields"]) if not f["temp"] and not f["init"] and not f.get("level") and not f.get("derived")]
+        self.inputs += ["--in %s=random:%d" % (f["name"], i) for i, f in enumerate(manifest["fields"]) if not f["temp"] and not f["init"] and not f.get("level") and not f.get("derived") and not f.get("once")]
 
     def types(self):
         """Types for `real`; f32 alone where the program has none."""

@@ -138,7 +138,7 @@ def mirrored(c, i):
 
 class Launcher:
     def __init__(self, manifest, env, library):
-        self.manifest, self.env, self.library, self.step, self.after, self.series = manifest, env, library, 0, 0, {}
+        self.manifest, self.env, self.library, self.step, self.after, self.series, self.idle = manifest, env, library, 0, 0, {}, set()
         self.memory = {}
         for b in manifest["buffers"]:
             if b["kind"] == "field":
@@ -172,6 +172,7 @@ class Launcher:
         if "without" in kernel["grid"][0]:
             hole = math.prod(-(-max(affine(g["without"], self.env), 0) // g["tile"]) for g in kernel["grid"])
             grid = [1] * (len(grid) - 1) + [math.prod(grid) - hole]
+        grid = [0] if kernel["name"] in self.idle else grid
         scratch = ctypes.create_string_buffer(kernel["scratch_bytes"] + 128)
         aligned = ctypes.c_void_p((ctypes.addressof(scratch) + 63) // 64 * 64)
         function = self.library[kernel["name"]]
@@ -230,6 +231,13 @@ class Launcher:
             if not written or written - given.keys():
                 self.run({"operations": [op], "steps": 0})
                 self.give({name: given[name] for name in written & given.keys()})
+
+    def once(self):
+        """What is computed once, and which kernels have nothing to do then. (Lists of tiles are of GPUs alone.)"""
+        self.run(self.manifest["host"].get("once", {"operations": []}))
+        for k in [k for k in self.manifest["kernels"] if "tiles" in k]:
+            if not any(c in k["tiles"]["busy"] for c in self.memory[k["tiles"]["classes"]]):
+                self.idle.add(k["name"])
 
     def give(self, given):
         for name, path in given.items():
@@ -338,7 +346,7 @@ class Launcher:
 
 def main():
     manifest = json.load(open(sys.argv[1]))
-    assert manifest["schema"] == "stc-manifest" and manifest["schema_version"] in (4, 5, 7, 9, 10, 11, 12, 14, 15, 16) and manifest["target"]["arch"] == "host"
+    assert manifest["schema"] == "stc-manifest" and manifest["schema_version"] in (4, 5, 7, 9, 10, 11, 12, 14, 15, 16, 17) and manifest["target"]["arch"] == "host"
     steps = int(sys.argv[3])
     defines = dict(a[2:].split("=") for a in sys.argv[4:] if a.startswith("-D"))
     given = dict(a.split("=") for a in sys.argv[4:] if not a.startswith("-D"))
@@ -350,6 +358,7 @@ def main():
     launcher.weights(given)
     launcher.values()
     launcher.init(given)
+    launcher.once()
     launcher.probe(-1)
     met = launcher.reduce(None, 0)
     while launcher.step < steps and not met:
@@ -358,7 +367,7 @@ def main():
         launcher.probe(done)
         met = launcher.reduce(None, launcher.step)
     for f in manifest["fields"]:
-        if not f["temp"] and not f["input"]:
+        if not f["temp"] and not f["input"] and not f.get("once"):
             buffer = next(b for b in manifest["buffers"] if b.get("field") == f["name"] and b["copy"] == 0)
             size = elements(f, env) * buffer["element_bytes"]
             write_npy(f["name"] + ".out.npy", f, env, bytes(launcher.memory[buffer["name"]])[:size])
