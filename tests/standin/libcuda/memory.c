@@ -40,11 +40,17 @@ int cuMemGetInfo_v2(size_t *left, size_t *total) {
   return SUCCESS;
 }
 
-/* Zeros; if others may open them, in a file. */
+/* Memory in which something is, as it is with a device that computes. */
+static char *filled(size_t size) {
+  char *p = malloc(size);
+  return p ? memset(p, 0x5a, size) : NULL;
+}
+
+/* Zeros, or if the device computes what is there; if others may open it, zeros in a file. */
 static char *new_memory(size_t size, int *file) {
   *file = getenv("STC_STANDIN_IPC") ? memfd_create("stand-in", MFD_CLOEXEC) : 0;
   if (!*file)
-    return calloc(1, size);
+    return getenv("STC_STANDIN_COMPUTE") ? filled(size) : calloc(1, size);
   void *p = ftruncate(*file, (off_t)size) ? MAP_FAILED : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, *file, 0);
   return p == MAP_FAILED ? NULL : p;
 }
