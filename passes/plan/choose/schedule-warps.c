@@ -208,6 +208,21 @@ static void consider(const WarpChoice *x, Schedule s, Schedule *best, double *le
   *best = s;
 }
 
+/* Is the family asked for with a T that no power of two divides, by which warps share its time steps? */
+static bool is_odd(const Schedule *want) { return want->family == FAMILY_WARPS && want->T % LEAST_WARPS; }
+
+/* How many warps of a tile are tried first, what `want` says if it does, and after `W` of them: powers of two, or for
+ * such a T all numbers, of which it has those that divide it. most: time steps of a tile. */
+static int first_warps(const Schedule *want, int64_t most) {
+  int many = (int)tuning.warps_least_warps;
+  if (want->block[0])
+    return want->block[0];
+  if (is_odd(want))
+    return 1;
+  return most < many || want->T % many ? LEAST_WARPS : many;
+}
+static int next_warps(const Schedule *want, int W) { return is_odd(want) ? W + 1 : 2 * W; }
+
 /* The best tile of those that `want` leaves open, at most `most` steps; family NONE: none is legal. */
 static Schedule choose(const WarpChoice *x, int64_t most) {
   const Schedule *want = x->want;
@@ -215,8 +230,7 @@ static Schedule choose(const WarpChoice *x, int64_t most) {
   int vector = VECTOR_BYTES / warps_smallest(x->e), warps = want->block[0], cells = want->elems[1];
   double least = 1e30, most_warps = warps ? warps : tuning.warps_most_warps,
          most_cells = cells ? cells : tuning.warps_most_cells;
-  int many = (int)tuning.warps_least_warps, fewest = most < many || want->T % many ? LEAST_WARPS : many;
-  for (int W = warps ? warps : fewest; W <= most_warps; W *= 2)
+  for (int W = first_warps(want, most); W <= most_warps; W = next_warps(want, W))
     for (int C = 1; C <= tuning.warps_most_steps; C++)
       for (int X = cells ? cells : vector; X <= most_cells; X += vector) {
         s.T = C * W;
