@@ -25,7 +25,8 @@ double plan_tile_seconds(PassContext *c, const Module *m, const Schedule *s, con
 }
 
 /* The seconds a step that are expected of what family `id` makes of c->schedule for module `m`; infinite: nothing, or
- * nobody knows. Messages are dropped: what is taken says its own. */
+ * nobody knows. Warps that are no power of two, which an odd T has, were not measured, and are made where they are
+ * asked for. Messages are dropped: what is taken says its own. */
 static double family_seconds(PassContext *c, const Module *m, FamilyId id) {
   Schedule want = *c->schedule, s;
   PassContext with = *c;
@@ -36,7 +37,9 @@ static double family_seconds(PassContext *c, const Module *m, FamilyId id) {
   want.family = id;
   with.schedule = &want;
   with.diags = diags_quiet(c->arena);
-  if ((id == FAMILY_WARPS && !schedule_suits_warps(c, m, size)) || !plan_make(&with, trial, &s) || s.T != T)
+  bool measured = T % 2 == 0 || want.block[0];
+  if ((id == FAMILY_WARPS && !(measured && schedule_suits_warps(c, m, size))) || !plan_make(&with, trial, &s) ||
+      s.T != T)
     return INFINITY;
   Module *cut = module_trial(m);
   return plan_cut_apply(&with, cut, &s) ? plan_tile_seconds(&with, cut, &s, size) : INFINITY;

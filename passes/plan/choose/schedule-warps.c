@@ -208,8 +208,8 @@ static void consider(const WarpChoice *x, Schedule s, Schedule *best, double *le
   *best = s;
 }
 
-/* Is the family asked for with a T that no power of two divides, by which warps share its time steps? */
-static bool is_odd(const Schedule *want) { return want->family == FAMILY_WARPS && want->T % LEAST_WARPS; }
+/* Is a T asked for that no power of two divides, by which warps share its time steps? */
+static bool is_odd(const Schedule *want) { return want->T % LEAST_WARPS; }
 
 /* How many warps of a tile are tried first, what `want` says if it does, and after `W` of them: powers of two, or for
  * such a T all numbers, of which it has those that divide it. most: time steps of a tile. */
