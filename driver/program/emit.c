@@ -71,7 +71,8 @@ static bool emit_kir(StcProgram *p) {
   return m && keep_text(p, STC_EMIT_KIR, module_print(m));
 }
 
-/* LLVM IR, assembly or the artifact. */
+/* LLVM IR, assembly or the artifact. PTX that is launched from is bounded where tiles are asked for, as in a run: the
+ * driver of who launches it would compile it, without a word. Assembly to be looked at is not. */
 static bool emit_code(StcProgram *p, StcEmit what) {
   Module *m = program_kernels(p);
   EmitKind kind = what == STC_EMIT_LLVM ? EMIT_LLVM : what == STC_EMIT_ASM ? EMIT_ASM : EMIT_OBJ;
@@ -88,6 +89,8 @@ static bool emit_code(StcProgram *p, StcEmit what) {
   working_end(o.working);
   if (!made)
     return workspace_obey(&p->w), false;
+  if (kind == EMIT_OBJ && target_info(p->target)->simt && !budget_assembly(p->w.diags, bytes, &p->schedule))
+    return false;
   p->bytes[what] = arena_strndup(p->w.arena, bytes, size);
   p->sizes[what] = size;
   return true;
