@@ -1,4 +1,5 @@
-# stc_llvm: LLVM. stc_data: jansson, libpng, zlib, HDF5 with its dimension scales and, where it is found, libmicrohttpd. With STC_LLVM_STATIC both are archives and the program needs libc and libm only.
+# stc_llvm: LLVM. stc_data: jansson, libpng, zlib, HDF5 with its dimension scales and, where it is found, libmicrohttpd. With STC_LLVM_STATIC both are archives and the program needs libc and libm only;
+# a target with the property STC_LIBRARIES_INSIDE has both as archives, too.
 # stc_llvm_archives, stc_data_archives: the same always as archives, for libstc.so; made where something asks for them.
 # stc_lld: what is linked by lld, where the compiler can be told to use it: in a tenth of the time, for LLVM and where there is debug information.
 add_library(stc_llvm INTERFACE)
@@ -50,20 +51,23 @@ function(stc_make_archives)
   endif()
 endfunction()
 
-if(STC_LLVM_STATIC OR STC_SHARED)
+if(STC_LLVM_STATIC OR STC_SHARED OR STC_SANITIZE)
   stc_make_archives()
 endif()
 if(STC_LLVM_STATIC)
   target_link_libraries(stc_llvm INTERFACE stc_llvm_archives)
   target_link_libraries(stc_data INTERFACE stc_data_archives)
 else()
-  target_link_libraries(stc_llvm INTERFACE LLVM)
+  set(inside $<BOOL:$<TARGET_PROPERTY:STC_LIBRARIES_INSIDE>>)
+  target_link_libraries(stc_llvm INTERFACE $<IF:${inside},stc_llvm_archives,LLVM>)
   find_library(STC_HDF5_HL NAMES hdf5_hl hdf5_serial_hl REQUIRED HINTS ${HDF5_LIBRARY_DIRS})
   get_filename_component(STC_HDF5_FOLDER ${STC_HDF5_HL} DIRECTORY)
-  target_link_libraries(stc_data INTERFACE PkgConfig::JANSSON PNG::PNG ${STC_HDF5_HL} PkgConfig::HDF5 ZLIB::ZLIB)
+  add_library(stc_data_shared INTERFACE)
+  target_link_libraries(stc_data_shared INTERFACE PkgConfig::JANSSON PNG::PNG ${STC_HDF5_HL} PkgConfig::HDF5 ZLIB::ZLIB)
   if(MICROHTTPD_FOUND)
-    target_link_libraries(stc_data INTERFACE PkgConfig::MICROHTTPD)
+    target_link_libraries(stc_data_shared INTERFACE PkgConfig::MICROHTTPD)
     set(STC_VIEW_LIBRARY microhttpd)
     set(STC_VIEW_FLAG -lmicrohttpd)
   endif()
+  target_link_libraries(stc_data INTERFACE $<IF:${inside},stc_data_archives,stc_data_shared>)
 endif()
