@@ -33,6 +33,8 @@
 
 /* The module as text (deterministic; ends in a newline), in its arena. Renumbers. */
 char *module_print(Module *m);
+/* Adds what that has of a kernel of the module, or of a copy of one, whose values are numbered. */
+void kernel_print(Str *s, const Module *m, const Kernel *k);
 void block_print(Str *s, const Module *m, const Kernel *k, const Block *b, int indent);
 void affine_print(Str *s, const Module *m, Affine x);          /* "N - 2" */
 void box_print(Str *s, const Module *m, const Box *b);         /* "[1 .. N - 2, 0 .. 7]" */

@@ -69,7 +69,10 @@ static StcStatus find_units(CudaCode *c, StcProgram *p, Build *b) {
   if (!b->bytes)
     return c->units = b->units = units_cut(a, b->code.module), STC_OK;
   c->units = ARENA_NEW(a, CodeUnits);
-  *c->units = (CodeUnits){1, 0, ARENA_ARRAY(a, CodeUnit, 1), ARENA_ARRAY(a, int, b->code.module->nkernels + 1)};
+  int n = b->code.module->nkernels;
+  *c->units = (CodeUnits){1, 0, ARENA_ARRAY(a, CodeUnit, 1), ARENA_ARRAY(a, int, n + 1), ARENA_ARRAY(a, int, n + 1)};
+  for (int i = 0; i < n; i++)
+    c->units->code[i] = i;
   c->units->all->text = b->bytes;
   c->units->all->text_size = b->size;
   return STC_OK;
@@ -192,7 +195,7 @@ static StcStatus find_functions(Device *d) {
     void *module = c->modules[c->units->of[i]];
     if (!module || s->gpu.functions[i])
       continue;
-    const char *name = m->kernels[i].name;
+    const char *name = m->kernels[c->units->code[i]].name;
     st = cuda_check(d, s->gpu.call.module_function(&s->gpu.functions[i], module, name), name);
     if (!st)
       st = raise_shared(d, i);

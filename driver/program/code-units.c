@@ -9,45 +9,132 @@
 /* Kernels of fewer ops than this together are a unit; no more threads than this work. */
 enum { UNIT_OPS = 1000, MOST_THREADS = 32 };
 
-/* ---------------------------------------------------------------- cutting */
+/* ---------------------------------------------------------------- kernels that do the same */
 
-/* Counts an op (a block_walk callback). */
-static void count_op(void *user, Op *op) {
-  (void)op;
-  ++*(int *)user;
+/* What tells most kernels apart that do not do the same, and is soon found. */
+typedef struct Mark {
+  int ops;
+  uint64_t hash;
+} Mark;
+
+/* Adds a number to it. */
+static void mark_add(Mark *k, int64_t x) { k->hash = (k->hash ^ (uint64_t)x) * UINT64_C(1099511628211); }
+
+/* Adds an op (a block_walk callback). */
+static void mark_op(void *user, Op *op) {
+  Mark *k = user;
+  k->ops++;
+  mark_add(k, op->code);
 }
 
-/* Adds the kernels that are launched in the place of others, or those that are not, to the units. */
-static void cut(Arena *a, const Module *m, bool others, const bool *is_other, CodeUnits *p) {
+/* That of a kernel: its ops, its buffers and scalars. */
+static Mark mark_of(const Kernel *k) {
+  Mark out = {1, UINT64_C(14695981039346656037)};
+  block_walk(k->body, mark_op, &out);
+  for (int i = 0; i < k->nargs; i++) {
+    mark_add(&out, k->args[i].kind);
+    mark_add(&out, k->args[i].index);
+  }
+  return out;
+}
+
+/* The text of a kernel without its name and the steps that it counts for, which are nothing to its code, in `a`.
+ * Renumbers. */
+static const char *nameless(Arena *a, const Module *m, const Kernel *k) {
+  Kernel same = *k;
+  Str s = {.arena = a};
+  block_renumber(k->body, 0);
+  same.name = "";
+  same.steps = 0;
+  kernel_print(&s, m, &same);
+  return s.s;
+}
+
+/* Are the two alike but for their names? Two members are not in the text. */
+static bool do_the_same(Arena *a, const Module *m, const Kernel *x, const Kernel *y) {
+  ArenaMark start = arena_mark(a);
+  bool same = x->by_class == y->by_class && x->skips_dry == y->skips_dry &&
+              strcmp(nameless(a, m, x), nameless(a, m, y)) == 0;
+  arena_release(a, start);
+  return same;
+}
+
+/* Finds p->code. The rounds of a repeat, and what levels do on their way up and down, are kernels of their own that do
+ * the same: 55 of the 114 of capacitor. Kernels that others stand for, and these others, keep their code. */
+static void find_same(Arena *a, const Module *m, const bool *is_other, const Mark *marks, CodeUnits *p) {
+  for (int i = 0; i < m->nkernels; i++) {
+    p->code[i] = i;
+    for (int k = 0; k < i && !is_other[i] && !m->kernels[i].instead && p->code[i] == i; k++)
+      if (p->code[k] == k && marks[k].hash == marks[i].hash && marks[k].ops == marks[i].ops && !is_other[k] &&
+          !m->kernels[k].instead && do_the_same(a, m, &m->kernels[k], &m->kernels[i]))
+        p->code[i] = k;
+  }
+}
+
+/* ---------------------------------------------------------------- cutting */
+
+/* Which runs need a kernel: all, those of enough steps for sequence number NEED_SEQUENCE + i, or those whose params
+ * have it stand in the place of another. */
+enum { NEED_ALWAYS, NEED_INSTEAD, NEED_SEQUENCE };
+
+/* Notes that the launches of `seq` are needed by `who`. */
+static void note_need(const HostSeq *seq, const CodeUnits *p, int who, int *need) {
+  for (int i = 0; i < seq->nops; i++)
+    if (seq->ops[i].kind == HOST_LAUNCH)
+      need[p->code[seq->ops[i].a]] = who;
+}
+
+/* Finds that, by kernel. Of several sequences the one of the fewest steps counts; a single one is that of all runs. */
+static void find_needs(const Module *m, const CodeUnits *p, const bool *is_other, int *need) {
+  const Host *h = &m->host;
+  const HostSeq *seq;
+  for (int i = 0; i < m->nkernels; i++)
+    need[i] = is_other[i] ? NEED_INSTEAD : NEED_ALWAYS;
+  for (int k = 0; k < h->nseqs && h->nseqs > 1; k++)
+    note_need(&h->seqs[k], p, NEED_SEQUENCE + k, need);
+  for (int k = 0; (seq = host_part(m, k)); k++)
+    if (!(seq >= h->seqs && seq < h->seqs + h->nseqs))
+      note_need(seq, p, NEED_ALWAYS, need);
+}
+
+/* Adds the kernels that `who` needs to the units. */
+static void cut(Arena *a, const Module *m, const Mark *marks, const int *need, int who, CodeUnits *p) {
   int room = 0;
   bool *only = NULL;
   for (int i = 0; i < m->nkernels; i++) {
-    int ops = 1;
-    if (is_other[i] != others)
+    if (p->code[i] != i || need[i] != who)
       continue;
-    block_walk(m->kernels[i].body, count_op, &ops);
-    if (!only || ops > room) {
+    if (!only || marks[i].ops > room) {
       CodeUnit unit = {.only = only = ARENA_ARRAY(a, bool, m->nkernels)};
       ARENA_PUSH(a, p->all, p->n, unit);
       room = UNIT_OPS;
     }
     only[i] = true;
     p->of[i] = p->n - 1;
-    p->all[p->n - 1].ops += ops;
-    room -= ops;
+    p->all[p->n - 1].ops += marks[i].ops;
+    room -= marks[i].ops;
   }
 }
 
 CodeUnits *units_cut(Arena *a, const Module *m) {
   CodeUnits *p = ARENA_NEW(a, CodeUnits);
   bool *is_other = ARENA_ARRAY(a, bool, m->nkernels + 1);
+  Mark *marks = ARENA_ARRAY(a, Mark, m->nkernels + 1);
+  int *need = ARENA_ARRAY(a, int, m->nkernels + 1);
   p->of = ARENA_ARRAY(a, int, m->nkernels + 1);
+  p->code = ARENA_ARRAY(a, int, m->nkernels + 1);
   p->nkernels = m->nkernels;
-  for (int i = 0; i < m->nkernels; i++)
+  for (int i = 0; i < m->nkernels; i++) {
+    marks[i] = mark_of(&m->kernels[i]);
     if (m->kernels[i].instead)
       is_other[m->kernels[i].instead - 1] = true;
-  cut(a, m, false, is_other, p);
-  cut(a, m, true, is_other, p);
+  }
+  find_same(a, m, is_other, marks, p);
+  find_needs(m, p, is_other, need);
+  for (int who = 0; who < NEED_SEQUENCE + m->host.nseqs; who++)
+    cut(a, m, marks, need, who, p);
+  for (int i = 0; i < m->nkernels; i++)
+    p->of[i] = p->of[p->code[i]];
   return p;
 }
 

@@ -13,15 +13,18 @@ typedef struct CodeUnit {
   char *text;
   size_t text_size;
 } CodeUnit;
-/* Those of a module. of: by kernel, the number of its unit. */
+/* Those of a module. of: by kernel, the number of its unit. code: by kernel, the number of the first one that does the
+ * same with the same arguments, whose code it can have: itself, or one before it, which is in the same unit. Of such
+ * kernels that one alone is in `only`. */
 struct CodeUnits {
   int n, nkernels;
   CodeUnit *all;
-  int *of;
+  int *of, *code;
 };
 
-/* Cuts `m` into units, in `a`: neighbours of few ops are in one; so is what is launched only in the place of others,
- * and what is launched by its own name. The same module gives the same units on all computers. */
+/* Cuts `m` into units, in `a`: neighbours of few ops are in one that are needed by the same runs. What is launched only
+ * in the place of others, what only runs of several steps at once launch, and what only runs launch whose last steps
+ * are fewer are in units of their own. The same module gives the same units on all computers. */
 CodeUnits *units_cut(Arena *a, const Module *m);
 /* Gives the memory of texts back. */
 void units_free(CodeUnits *p);

@@ -474,7 +474,7 @@ static void print_tests(Str *s, const Module *m, const KernelTests *t, int rank)
              m->scalars[t->less].name);
 }
 
-static void print_kernel(Str *s, const Module *m, const Kernel *k) {
+void kernel_print(Str *s, const Module *m, const Kernel *k) {
   text_put(s, m, "  kernel %@ threads ", k->name);
   print_sizes(s, k->rank, k->threads);
   if (kernel_lanes(k) != WARP_LANES)
@@ -685,7 +685,7 @@ static void print_kernels(Str *s, const Module *m) {
   for (int i = 0; i < m->nbuffers; i++)
     print_buffer(s, m, &m->buffers[i]);
   for (int i = 0; i < m->nkernels; i++)
-    print_kernel(s, m, &m->kernels[i]);
+    kernel_print(s, m, &m->kernels[i]);
   for (int i = 0; i < m->nreductions; i++)
     print_reduction(s, m, &m->reductions[i]);
   for (int i = 0; i < m->nprobes; i++)
