@@ -394,7 +394,8 @@ static StcStatus reset_guarded(void *arg) {
     int64_t blocks[MAX_RANK];
     s = plan_blocks(p, &p->build->code.module->kernels[i], blocks);
   }
-  if (!s)
+  p->run.ready = p->awaits_runs ? ARENA_ARRAY(p->w.arena, bool, p->build->code.module->host.nseqs + 1) : NULL;
+  if (!s && !p->awaits_runs)
     s = plan_need_kernels(p, p->scalars);
   if (!s)
     s = find_homes(p);
@@ -463,6 +464,8 @@ StcStatus plan_reset(StcPlan *p, int n, const char *const *defines) {
 static StcStatus new_plan(StcProgram *program, const char *device, bool facade, bool dense, int n,
                           const char *const *defines, double *room, StcPlan **out) {
   StcStatus s = prepare(program, device, n, defines, true, facade, dense, room, NULL, out);
+  if (!s)
+    (*out)->awaits_runs = (*out)->build && (*out)->device.kind->need && !facade;
   if (!s)
     s = plan_reset(*out, n, defines);
   if (s && *out) {

@@ -87,6 +87,7 @@ struct StcPlan {
   Module *module; /* the declarations; what ref runs */
   const char *schedule;
   double compile_seconds;
+  bool awaits_runs; /* kernels are compiled when a run needs them, not before */
   Const *scalars; /* those of reductions change while it runs */
   int64_t points; /* of the grid */
   PlanMemory memory;
@@ -196,6 +197,8 @@ StcStatus program_build(StcProgram *p, const Device *d, bool plain, int n, const
 StcStatus plan_make_code(StcPlan *p, bool first, int n, const char *const *defines);
 /* Has the device make the kernels ready that the plan launches under these scalars (NULL: not known). */
 StcStatus plan_need_kernels(StcPlan *p, const Const *scalars);
+/* The same, under its own scalars, but of its sequences of steps only for those that are `sequences`, by number. */
+StcStatus plan_need_sequences(StcPlan *p, const bool *sequences);
 
 /* ---------------------------------------------------------------- its values: plan-data.c plan-state.c */
 

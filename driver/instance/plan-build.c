@@ -88,18 +88,35 @@ static void note_wanted(const Module *m, const HostSeq *seq, const Const *scalar
   }
 }
 
+/* Has the device make the kernels ready that are `wanted`. */
+static StcStatus need(StcPlan *p, const bool *wanted) {
+  double start = clock_seconds();
+  StcStatus s = p->device.kind->need(&p->device, wanted);
+  p->compile_seconds += clock_seconds() - start;
+  return s;
+}
+
 StcStatus plan_need_kernels(StcPlan *p, const Const *scalars) {
   if (!p->build || !p->device.kind->need || p->facade)
     return STC_OK;
   const Module *m = p->build->code.module;
   bool *wanted = ARENA_ARRAY(p->w.arena, bool, m->nkernels + 1);
-  double start = clock_seconds();
   const HostSeq *q;
   for (int i = 0; (q = host_part(m, i)); i++)
     note_wanted(m, q, scalars, wanted);
-  StcStatus s = p->device.kind->need(&p->device, wanted);
-  p->compile_seconds += clock_seconds() - start;
-  return s;
+  return need(p, wanted);
+}
+
+StcStatus plan_need_sequences(StcPlan *p, const bool *sequences) {
+  const Module *m = p->build->code.module;
+  const Host *h = &m->host;
+  bool wanted[m->nkernels + 1];
+  const HostSeq *q;
+  memset(wanted, 0, sizeof wanted);
+  for (int i = 0; (q = host_part(m, i)); i++)
+    if (!(q >= h->seqs && q < h->seqs + h->nseqs) || sequences[q - h->seqs])
+      note_wanted(m, q, p->scalars, wanted);
+  return need(p, wanted);
 }
 
 StcStatus plan_make_code(StcPlan *p, bool first, int n, const char *const *defines) {

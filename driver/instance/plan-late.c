@@ -1,5 +1,7 @@
-/* driver/instance/plan-late.c: sequences of fewer steps than a tile's, whose kernels the device compiles late: only
- * where a run makes enough of what they save, launches of single steps, to be worth it. */
+/* driver/instance/plan-late.c: which sequences of steps have their kernels compiled, and when. On the host those of
+ * fewer steps than a tile's are compiled late: only where a run makes enough of what they save, launches of single
+ * steps, to be worth it. On GPUs whose kernels are compiled in units, all that a run uses are when it begins: one of
+ * few steps needs no tile of several, and one of whole tiles no single steps. */
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
 #include "passes/base/tuning.h"
@@ -29,8 +31,8 @@ static int64_t count_uses(const Module *m, const bool *closed, int64_t gap, int6
 }
 
 /* How often `steps` steps from now run each sequence, into `uses`, if all are open; returns how many runs they are as
- * it is. */
-static int64_t count_run(const StcPlan *p, int64_t steps, int64_t *uses) {
+ * it is. *whole, unless that is NULL: was all of the run looked at? */
+static int64_t count_run(const StcPlan *p, int64_t steps, int64_t *uses, bool *whole) {
   const Module *m = p->build->code.module;
   int64_t unused[m->host.nseqs + 1], at = p->run.done, end = at + steps, runs = 0;
   memset(unused, 0, sizeof unused);
@@ -40,6 +42,8 @@ static int64_t count_run(const StcPlan *p, int64_t steps, int64_t *uses) {
     runs += count_uses(m, p->run.closed, gap, unused);
     at += gap;
   }
+  if (whole)
+    *whole = at >= end;
   return runs;
 }
 
@@ -63,7 +67,7 @@ StcStatus plan_open_late(StcPlan *p, int64_t steps) {
   double start = clock_seconds();
   StcStatus s = STC_OK;
   memset(uses, 0, sizeof uses);
-  runs = n > 2 ? count_run(p, steps, uses) : 0;
+  runs = n > 2 ? count_run(p, steps, uses, NULL) : 0;
   for (int i = 0; i < n && runs && !s; i++) {
     int64_t saved = uses[i] * (p->build->code.module->host.seqs[i].steps - 1);
     if (p->run.closed[i] && (double)saved >= tuning.fewer_launches && saved >= runs / (int64_t)tuning.fewer_launches_in)
@@ -71,6 +75,22 @@ StcStatus plan_open_late(StcPlan *p, int64_t steps) {
   }
   p->compile_seconds += clock_seconds() - start;
   return s;
+}
+
+StcStatus plan_need_steps(StcPlan *p, int64_t steps) {
+  if (!p->run.ready)
+    return STC_OK;
+  int n = p->build->code.module->host.nseqs;
+  int64_t uses[n + 1];
+  bool whole, missing = !p->run.ready[n];
+  memset(uses, 0, sizeof uses);
+  count_run(p, steps, uses, &whole);
+  for (int i = 0; i < n; i++) {
+    missing |= !p->run.ready[i] && (uses[i] || !whole);
+    p->run.ready[i] |= uses[i] || !whole;
+  }
+  p->run.ready[n] = true;
+  return missing ? plan_need_sequences(p, p->run.ready) : STC_OK;
 }
 
 const HostSeq *plan_next_sequence(const StcPlan *p, int64_t left) {

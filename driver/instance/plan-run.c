@@ -109,7 +109,9 @@ static StcStatus run_timed_kernels(StcPlan *p, int64_t steps, double *seconds) {
 /* Inits, on the first run, and then the steps, which alone are timed. Without `wait` *seconds stays. */
 static StcStatus run_kernels(StcPlan *p, int64_t steps, bool wait, double *seconds) {
   Device *d = &p->device;
-  StcStatus s = p->run.inits_done ? STC_OK : plan_first_states(p);
+  StcStatus s = plan_need_steps(p, steps);
+  if (!s && !p->run.inits_done)
+    s = plan_first_states(p);
   if (!s && !p->run.inits_done)
     s = plan_run_inits(p);
   p->run.once_done &= p->run.inits_done;

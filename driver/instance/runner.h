@@ -70,6 +70,7 @@ typedef struct TimeLoop {
   Stop asked;           /* stc_plan_stop and, beside it, the context's run_stop */
   const Stop *stop;     /* what ends runs: that, or for a part that of its plan; NULL: the plan has made no run */
   bool *closed;         /* by sequence: its kernels are not compiled; NULL: all are */
+  bool *ready;          /* likewise: the device has been asked for its kernels; behind them: for any. NULL: for all */
   bool unlooked;        /* that was made in a run that was not waited for, so that live is not found yet */
   int64_t *live;        /* by kernel: how many blocks have something to do, as masks are, -1: any; NULL: any of all */
   KernelTime *times;    /* of each kernel; NULL: they are not timed */
@@ -149,6 +150,8 @@ typedef struct Background {
  * their kernels compiled. */
 void plan_close_late(StcPlan *p);
 StcStatus plan_open_late(StcPlan *p, int64_t steps);
+/* Where kernels are compiled when runs need them: has the device compile those that `steps` steps from now launch. */
+StcStatus plan_need_steps(StcPlan *p, int64_t steps);
 /* The first open sequence of the plan's that does not go beyond `left` steps, NULL: there is none. */
 const HostSeq *plan_next_sequence(const StcPlan *p, int64_t left);
 
