@@ -1,7 +1,7 @@
 /* driver/device/cuda.h: what the files of the CUDA device share.
  *
  *   device-cuda.c   the device: finding it, memory, streams, launches, other devices
- *   cuda-code.c     kernels compiled, by the driver too, kept on disk, and loaded
+ *   cuda-code.c     kernels compiled, by ptxas or the driver too (ptx-compiler.h), kept on disk, and loaded
  *   cuda-circle.c   circular memory
  *   cuda-copies.c   several copies within its memory by one launch
  *   cuda-loops.c    graphs that decide on the device whether they are made again
@@ -148,6 +148,7 @@ typedef struct CudaState {
   Gpu gpu;
   Cuda cu;
   CuDevice device;
+  int major, minor; /* its compute capability */
   void *context;
   void *marks[LANES];           /* the events of marks, NULL: there was none yet */
   void *capture;                /* the stream that launches are recorded on */

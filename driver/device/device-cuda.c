@@ -310,7 +310,8 @@ static StcStatus cuda_open(Device *d) {
     return st;
   char name[128] = "?";
   s->cu.device_name(name, sizeof name, s->device);
-  int major = attribute(&s->cu, s->device, ATTR_CC_MAJOR), minor = attribute(&s->cu, s->device, ATTR_CC_MINOR);
+  int major = s->major = attribute(&s->cu, s->device, ATTR_CC_MAJOR);
+  int minor = s->minor = attribute(&s->cu, s->device, ATTR_CC_MINOR);
   d->limits = read_limits(&s->cu, s->device);
   d->cpu = choose_cpu(d->w->arena, major, minor);
   if (!d->cpu)

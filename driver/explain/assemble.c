@@ -14,22 +14,6 @@
 
 extern char **environ;
 
-/* Where CUDA's tools usually are. */
-static const char usual_folder[] = "/usr/local/cuda/bin";
-
-const char *assembler_find(Arena *a) {
-  const char *path = getenv("PATH");
-  const char *folders = arena_printf(a, "%s:%s", path ? path : "", usual_folder);
-  for (const char *s = folders; *s; s += *s == ':') {
-    size_t n = strcspn(s, ":");
-    const char *file = arena_printf(a, "%.*s/ptxas", (int)n, s);
-    if (n && access(file, X_OK) == 0 && !strchr(file, '\''))
-      return file;
-    s += n;
-  }
-  return NULL;
-}
-
 const char *write_temporary(Arena *a, const char *bytes, size_t size) {
   const char *folder = getenv("TMPDIR");
   char *name = arena_printf(a, "%s/stc-XXXXXX", folder && !strchr(folder, '\'') ? folder : "/tmp");
