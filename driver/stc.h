@@ -479,8 +479,8 @@ void stc_plan_time_kernels(StcPlan *plan);
 /* The kernels, 0 of them on ref. */
 int stc_plan_kernel_count(const StcPlan *plan);
 StcStatus stc_plan_kernel(StcPlan *plan, int kernel, StcKernelInfo *out);
-/* Seconds that compiling for this plan took, and a description of device and schedule ("overlap T=4 block=8x32
- * elems=4x1"). */
+/* Seconds that compiling for this plan took so far (kernels for NVIDIA GPUs are compiled when a run begins that
+ * launches them), and a description of device and schedule ("overlap T=4 block=8x32 elems=4x1"). */
 double stc_plan_compile_seconds(const StcPlan *plan);
 const char *stc_plan_device(const StcPlan *plan);
 const char *stc_plan_schedule(const StcPlan *plan);

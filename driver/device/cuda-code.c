@@ -1,7 +1,7 @@
 /* driver/device/cuda-code.c: kernels for NVIDIA GPUs: made by LLVM and NVIDIA's compiler in units, several at once and
  * only those that are needed, and loaded. NVIDIA's compiler is the driver's, which keeps on disk what it makes
- * (code-cache.h), and compiles one unit at a time. Of several long ones it is ptxas, where there is one whose cubins the
- * driver takes: they are kept on disk by stc (object-cache.h). */
+ * (code-cache.h), and compiles one unit at a time. Of several long ones it is ptxas, where there is one whose cubins
+ * the driver takes: they are kept on disk by stc (object-cache.h). */
 #include "driver/device/cuda.h"
 #include "driver/device/object-cache.h"
 #include "driver/device/ptx-compiler.h"
@@ -26,8 +26,8 @@ enum {
 enum { LONG_OPS = 300 };
 
 /* want: the schedule that was asked for. modules: by unit, NULL: not loaded. compiler: ptxas, NULL: the driver
- * compiles, for `why`; beside: there are several long units to be compiled now; how many it compiled, how many were kept
- * from runs before, and those of the driver. */
+ * compiles, for `why`; beside: there are several long units to be compiled now; how many it compiled, how many were
+ * kept from runs before, and those of the driver. */
 struct CudaCode {
   Build *build;
   const Schedule *want;
@@ -67,7 +67,8 @@ static StcStatus load(Workspace *w, const Cuda *cu, const char *code, void **mod
 
 /* ---------------------------------------------------------------- ptxas */
 
-/* Chooses who compiles PTX, for a driver of CUDA `driver` (13000: 13.0). An error if that is to be ptxas, and cannot. */
+/* Chooses who compiles PTX, for a driver of CUDA `driver` (13000: 13.0). An error if that is to be ptxas, and cannot.
+ */
 static StcStatus choose_compiler(CudaCode *c, StcProgram *p, int driver) {
   const char *why = "STC_PTX_COMPILER=driver";
   if (!ptx_choice(p->w.diags, &c->choice))
@@ -102,8 +103,8 @@ static const char *make_image(Workspace *w, CudaCode *c, CodeUnit *p, const char
     atomic_fetch_add(&c->kept, 1);
     return NULL;
   }
-  p->image = ptx_compile(c->compiler, w->arena, p->text, p->text_size, architecture, c->codegen.stop,
-                         &p->image_size, &why);
+  p->image =
+      ptx_compile(c->compiler, w->arena, p->text, p->text_size, architecture, c->codegen.stop, &p->image_size, &why);
   if (!p->image)
     return arena_printf(w->arena, "ptxas does not take the PTX: %s", why);
   if (c->store)
@@ -167,8 +168,7 @@ static void tell_compilers(const Device *d, CudaCode *c) {
   if (c->compiler)
     context_remark(d->w->context,
                    "cuda: units of PTX: %d compiled by %s, %d kept on disk from runs before, %d left to the driver%s%s",
-                   compiled, c->compiler->name, kept, by_driver, c->refused ? ", for " : "",
-                   c->refused ? c->why : "");
+                   compiled, c->compiler->name, kept, by_driver, c->refused ? ", for " : "", c->refused ? c->why : "");
   else
     context_remark(d->w->context, "cuda: units of PTX: %d left to the driver, for %s", by_driver, c->why);
 }

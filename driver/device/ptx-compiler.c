@@ -26,8 +26,8 @@ enum { MOST_SAID = 1000, NAP = 1000000, OUT = 3 };
 const char *assembler_find(Arena *a) {
   const char *path = getenv("PATH"), *home = getenv("CUDA_HOME");
   bool named = home && *home == '/';
-  const char *folders = arena_printf(a, "%s:%s%s/usr/local/cuda/bin", path ? path : "", named ? home : "",
-                                     named ? "/bin:" : "");
+  const char *folders =
+      arena_printf(a, "%s:%s%s/usr/local/cuda/bin", path ? path : "", named ? home : "", named ? "/bin:" : "");
   for (const char *s = folders; *s; s += *s == ':') {
     size_t n = strcspn(s, ":");
     const char *file = arena_printf(a, "%.*s/ptxas", (int)n, s);
@@ -99,8 +99,8 @@ static bool start(pid_t *child, char *const *words, int in, int out, int said) {
   bool ok = posix_spawn_file_actions_adddup2(&actions, in, 0) == 0 &&
             posix_spawn_file_actions_adddup2(&actions, said, 1) == 0 &&
             posix_spawn_file_actions_adddup2(&actions, said, 2) == 0 &&
-            posix_spawn_file_actions_adddup2(&actions, out, OUT) == 0 &&
-            posix_spawnattr_setsigmask(&how, &none) == 0 && posix_spawnattr_setsigdefault(&how, &all) == 0 &&
+            posix_spawn_file_actions_adddup2(&actions, out, OUT) == 0 && posix_spawnattr_setsigmask(&how, &none) == 0 &&
+            posix_spawnattr_setsigdefault(&how, &all) == 0 &&
             posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) == 0 &&
             posix_spawn(child, words[0], &actions, &how, words, environ) == 0;
   posix_spawnattr_destroy(&how);
@@ -211,8 +211,12 @@ const char *ptx_architecture(Arena *a, const char *ptx, int major, int minor) {
 
 char *ptx_compile(const PtxCompiler *c, Arena *a, const char *ptx, size_t n, const char *architecture, const Stop *stop,
                   size_t *size, const char **why) {
-  char *words[] = {(char *)c->path, arena_printf(a, "-arch=%s", architecture), "-o", arena_printf(a, "/dev/fd/%d", OUT),
-                   "/dev/stdin",    NULL};
+  char *words[] = {(char *)c->path,
+                   arena_printf(a, "-arch=%s", architecture),
+                   "-o",
+                   arena_printf(a, "/dev/fd/%d", OUT),
+                   "/dev/stdin",
+                   NULL};
   char *cubin, *said;
   bool ok = run(words, ptx, n, stop, &cubin, size, &said);
   if (!ok || !cubin || *size < 4 || memcmp(cubin, "\177ELF", 4) != 0) {

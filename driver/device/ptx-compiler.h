@@ -21,7 +21,8 @@ const char *assembler_find(Arena *a);
 /* Reads the environment variable. False: it is none of the words, which an error says. */
 bool ptx_choice(Diags *d, PtxChoice *out);
 /* The ptxas that is found, for a driver of CUDA `driver` (13000: 13.0); NULL: it cannot be used, and *why, which needs
- * no freeing, says why. It is looked for, in `a`, and asked for its version once a process. Threads may call it at once. */
+ * no freeing, says why. It is looked for, in `a`, and asked for its version once a process. Threads may call it at
+ * once. */
 const PtxCompiler *ptx_compiler(Arena *a, int driver, const char **why);
 /* What the PTX is to be compiled for on a device of compute capability `major`.`minor`: its own target, if that runs
  * nowhere else (sm_90a) or is the device's; else the device's ("sm_90"). In `a`. */

@@ -88,8 +88,8 @@ struct StcPlan {
   const char *schedule;
   double compile_seconds;
   bool awaits_runs; /* kernels are compiled when a run needs them, not before */
-  Const *scalars; /* those of reductions change while it runs */
-  int64_t points; /* of the grid */
+  Const *scalars;   /* those of reductions change while it runs */
+  int64_t points;   /* of the grid */
   PlanMemory memory;
   Bindings bound;
   TimeLoop run;

@@ -53,8 +53,8 @@ static const char *nameless(Arena *a, const Module *m, const Kernel *k) {
 /* Are the two alike but for their names? Two members are not in the text. */
 static bool do_the_same(Arena *a, const Module *m, const Kernel *x, const Kernel *y) {
   ArenaMark start = arena_mark(a);
-  bool same = x->by_class == y->by_class && x->skips_dry == y->skips_dry &&
-              strcmp(nameless(a, m, x), nameless(a, m, y)) == 0;
+  bool same =
+      x->by_class == y->by_class && x->skips_dry == y->skips_dry && strcmp(nameless(a, m, x), nameless(a, m, y)) == 0;
   arena_release(a, start);
   return same;
 }
@@ -260,8 +260,7 @@ int units_threads(void) {
 static void do_all(Crowd *c) {
   pthread_t others[MOST_THREADS];
   int most = units_threads(), started = 0;
-  while (started < most - 1 && started < c->n - 1 &&
-         pthread_create(&others[started], NULL, do_tasks, c) == 0)
+  while (started < most - 1 && started < c->n - 1 && pthread_create(&others[started], NULL, do_tasks, c) == 0)
     started++;
   do_tasks(c);
   for (int i = 0; i < started; i++)

@@ -200,9 +200,12 @@ static bool concerns(const Module *m, const Check *k, const Box *box) {
 
 bool always_holds(const Module *m, Affine value, const Box *box) {
   int64_t more;
-  for (int i = 0; i < m->nchecks && value.n; i++)
-    if (affine_diff(value, m->checks[i].value, &more) && more >= 0 && concerns(m, &m->checks[i], box))
+  for (int i = 0; i < m->nchecks && value.n; i++) {
+    const Affine *least = &m->checks[i].value;
+    bool like = least->n == value.n && least->t[0].scalar == value.t[0].scalar && least->c <= value.c;
+    if (like && affine_diff(value, *least, &more) && more >= 0 && concerns(m, &m->checks[i], box))
       return true;
+  }
   return !value.n && value.c >= 0;
 }
 
