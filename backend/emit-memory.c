@@ -286,14 +286,85 @@ static bool is_invariant(const Emit *e, int buffer) {
   return e->target->invariant_loads && a && !a->writes;
 }
 
+/* ---- stores to other parts of the grid */
+
+/* What `op` stores to buffer `buffer` at the coordinates, whose address is `p`; store: stores it, `values` (and
+ * `bytes`), to another address. */
+typedef struct Mirrored {
+  const Op *op;
+  int buffer;
+  Value *const *coords;
+  const int64_t *off;
+  LLVMValueRef p;
+  void (*store)(Emit *e, const struct Mirrored *x, LLVMValueRef p);
+  LLVMValueRef bytes, value;
+} Mirrored;
+
+/* The mirror argument of buffer `buffer`, NULL: the kernel has none. */
+static LLVMValueRef mirror_argument(const Emit *e, int buffer, MirrorArg which) {
+  for (int i = 0; i < e->k->nargs; i++)
+    if (e->k->args[i].kind == KARG_MIRROR && e->k->args[i].index == buffer && e->k->args[i].mirror == which)
+      return e->args[i];
+  return NULL;
+}
+
+/* Goes on in a new block where `test` holds, and behind it in any case: the block behind is returned, with the builder
+ * in the first. */
+static LLVMBasicBlockRef begin_if(Emit *e, LLVMValueRef test) {
+  LLVMBasicBlockRef then = LLVMAppendBasicBlockInContext(e->context, e->fn, "mirror"),
+                    behind = LLVMAppendBasicBlockInContext(e->context, e->fn, "behind");
+  LLVMBuildCondBr(e->here.b, test, then, behind);
+  LLVMPositionBuilderAtEnd(e->here.b, then);
+  return behind;
+}
+
+/* The end of that. */
+static void end_if(Emit *e, LLVMBasicBlockRef behind) {
+  LLVMBuildBr(e->here.b, behind);
+  LLVMPositionBuilderAtEnd(e->here.b, behind);
+}
+
+/* The same store `by` bytes further on, where `test` holds. */
+static void mirror_one(Emit *e, const Mirrored *x, LLVMValueRef test, LLVMValueRef by) {
+  LLVMBasicBlockRef behind = begin_if(e, test);
+  x->store(e, x, LLVMBuildGEP2(e->here.b, e->i8, x->p, &by, 1, ""));
+  end_if(e, behind);
+}
+
+/* Stores what other parts have as ghost cells there, too. Most rows are of no other part, and pay one test: for rows
+ * below `below` and from `above` on it is row - below >= above - below, unsigned; where these overlap, all are. */
+static void mirror_stores(Emit *e, Mirrored x) {
+  LLVMValueRef below = mirror_argument(e, x.buffer, MIRROR_BELOW), above = mirror_argument(e, x.buffer, MIRROR_ABOVE);
+  if (!below || !above)
+    return;
+  LLVMBuilderRef b = e->here.b;
+  int d = part_dimension(e->m);
+  LLVMValueRef row = emit_int_cast(e, &e->here, emit_value(e, x.coords[d]), e->i64);
+  row = LLVMBuildAdd(b, row, emit_i64(e, x.off[d]), "");
+  LLVMValueRef n = LLVMBuildSub(e->entry.b, above, below, ""),
+               none = LLVMBuildICmp(e->entry.b, LLVMIntSLT, above, below, "");
+  n = LLVMBuildSelect(e->entry.b, none, emit_i64(e, 0), n, "");
+  LLVMBasicBlockRef behind =
+      begin_if(e, LLVMBuildICmp(b, LLVMIntUGE, LLVMBuildSub(b, row, below, ""), n, ""));
+  mirror_one(e, &x, LLVMBuildICmp(b, LLVMIntSLT, row, below, ""), mirror_argument(e, x.buffer, MIRROR_DOWN));
+  mirror_one(e, &x, LLVMBuildICmp(b, LLVMIntSGE, row, above, ""), mirror_argument(e, x.buffer, MIRROR_UP));
+  end_if(e, behind);
+}
+
+/* Stores the one value of a store. */
+static void store_value(Emit *e, const Mirrored *x, LLVMValueRef p) {
+  store_to(e, x->op->operands[0]->type, x->value, p, true);
+}
+
 LLVMValueRef emit_load(Emit *e, const Op *op) {
   bool invariant = is_invariant(e, op->sym);
   return load_from(e, op->results[0]->type, buffer_address(e, op->sym, op->operands, op->off, true), true, invariant);
 }
 
 void emit_store(Emit *e, const Op *op) {
-  LLVMValueRef v = emit_value(e, op->operands[0]);
-  store_to(e, op->operands[0]->type, v, buffer_address(e, op->sym, op->operands + 1, op->off, true), true);
+  LLVMValueRef v = emit_value(e, op->operands[0]), p = buffer_address(e, op->sym, op->operands + 1, op->off, true);
+  store_to(e, op->operands[0]->type, v, p, true);
+  mirror_stores(e, (Mirrored){op, op->sym, op->operands + 1, op->off, p, store_value, NULL, v});
 }
 
 /* The address of the cell of array number `array` at the indices plus `off`. Indices are 32 bit: no block has more
@@ -385,17 +456,27 @@ void emit_vload(Emit *e, const Op *op, LLVMValueRef *values) {
   }
 }
 
-void emit_vstore(Emit *e, const Op *op) {
+/* Stores the elements of `x`, vectors of as many as one instruction takes, from `p` on. */
+static void store_vectors(Emit *e, const Mirrored *x, LLVMValueRef p) {
+  const Op *op = x->op;
   Type t = op->operands[0]->type;
   int n = vector_length(op, t);
-  LLVMValueRef p = vector_address(e, op);
   for (int i = 0; i < op->count; i += n) {
     LLVMValueRef v = LLVMGetPoison(LLVMVectorType(emit_memory_type(e, t), (unsigned)n));
     for (int j = 0; j < n; j++)
       v = LLVMBuildInsertElement(e->here.b, v, to_memory(e, t, emit_value(e, op->operands[i + j])),
                                  LLVMConstInt(e->i32, (unsigned)j, 0), "");
-    store_aligned(e, v, behind(e, t, p, i), n * type_size(t), true);
+    LLVMValueRef at = emit_i64(e, (int64_t)i * type_size(t));
+    store_aligned(e, v, i ? LLVMBuildGEP2(e->here.b, e->i8, p, &at, 1, "") : p, n * type_size(t), true);
   }
+}
+
+void emit_vstore(Emit *e, const Op *op) {
+  int first = op_first_index(op);
+  Mirrored x = {op, op->sym, op->operands + first, op->off, vector_address(e, op), store_vectors, NULL, NULL};
+  store_vectors(e, &x, x.p);
+  if (op_info[op->code].form != FORM_ARRAY)
+    mirror_stores(e, x);
 }
 
 void emit_async_copy(Emit *e, const Op *op) {
@@ -410,6 +491,11 @@ static LLVMValueRef bytes_of(Emit *e, const Value *n, Type t) {
   return emit_int(e, &e->here, LLVMMul, emit_value(e, n), LLVMConstInt(e->i32, (unsigned)type_size(t), 0));
 }
 
+/* Stores the row of shared memory at x->value. */
+static void store_bulk(Emit *e, const Mirrored *x, LLVMValueRef p) {
+  e->target->warps->bulk_store(e, p, x->value, x->bytes);
+}
+
 void emit_bulk(Emit *e, const Op *op) {
   static const int64_t none[MAX_RANK] = {0};
   const Array *a = &e->k->arrays[op->sym];
@@ -421,6 +507,8 @@ void emit_bulk(Emit *e, const Op *op) {
     e->target->warps->bulk_store(e, points, cells, bytes);
   else
     e->target->warps->bulk_load(e, cells, points, bytes, cell_address(e, op->signal, op->operands + count + 1, none));
+  if (op->code == OP_BULK_STORE)
+    mirror_stores(e, (Mirrored){op, op->from, op->operands + a->rank, op->from_off, points, store_bulk, bytes, cells});
 }
 
 void emit_prefetch(Emit *e, const Op *op) {

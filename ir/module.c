@@ -505,6 +505,8 @@ static void use_buffer_shape(Uses *u, const Buffer *b) {
     u->scalars[f->pitch - 1] = true;
 }
 
+const char *const mirror_names[MIRROR_ARGS] = {"below", "above", "down", "up"};
+
 /* Appends an argument to `k`. */
 static void push_arg(Module *m, Kernel *k, KArg arg) { ARENA_PUSH(m->arena, k->args, k->nargs, arg); }
 
@@ -550,14 +552,14 @@ void kernel_set_args(Module *m, Kernel *k) {
   k->args = NULL;
   for (int i = u.first; i <= u.last; i++)
     if (u.reads[i] || u.writes[i]) {
-      push_arg(m, k, (KArg){KARG_BUFFER, i, u.reads[i], u.writes[i]});
+      push_arg(m, k, (KArg){.kind = KARG_BUFFER, .index = i, .reads = u.reads[i], .writes = u.writes[i]});
       use_buffer_shape(&u, &m->buffers[i]);
     }
   for (int i = 0; i < m->nscalars; i++)
     if (u.scalars[i])
-      push_arg(m, k, (KArg){KARG_SCALAR, i, true, false});
+      push_arg(m, k, (KArg){.kind = KARG_SCALAR, .index = i, .reads = true});
   if (u.step)
-    push_arg(m, k, (KArg){KARG_STEP, 0, true, false});
+    push_arg(m, k, (KArg){.kind = KARG_STEP, .reads = true});
   arena_release(scratch, start);
 }
 
@@ -571,6 +573,16 @@ bool kernel_passes_memory(const Kernel *k) {
       return false;
   block_walk(k->body, note_barrier, &meets);
   return meets;
+}
+
+int part_dimension(const Module *m) {
+  int found = -1, n = 0;
+  for (int d = 0; d < m->grid.rank && m->part; d++)
+    if (!affine_equal(m->part->own.lo[d], m->part->whole.lo[d])) {
+      found = d;
+      n++;
+    }
+  return n == 1 ? found : -1;
 }
 
 /* A buffer, and the most bytes that an op seen so far moves to or from it at once. */

@@ -452,13 +452,19 @@ typedef struct Array {
   int32_t storage;
 } Array;
 
-typedef enum KArgKind { KARG_BUFFER, KARG_SCALAR, KARG_STEP } KArgKind;
-/* An argument of a kernel: a pointer to buffer `index`, the value of scalar `index`, or the number of the launch's
- * first step (i64). */
+typedef enum KArgKind { KARG_BUFFER, KARG_SCALAR, KARG_STEP, KARG_MIRROR } KArgKind;
+/* What is stored to buffer `index` in rows that other parts of the grid have as ghost cells is stored there, too (pass
+ * mirror-stores): coordinates along the dimension that is cut below `below`, and from `above` on; and how many bytes
+ * behind the buffer's cell that of the part below, and of the part above, is. An i64 each. */
+typedef enum MirrorArg { MIRROR_BELOW, MIRROR_ABOVE, MIRROR_DOWN, MIRROR_UP, MIRROR_ARGS } MirrorArg;
+extern const char *const mirror_names[MIRROR_ARGS];
+/* An argument of a kernel: a pointer to buffer `index`, the value of scalar `index`, the number of the launch's
+ * first step (i64), or `mirror` of a buffer that has copies in other parts. */
 typedef struct KArg {
   KArgKind kind;
   int32_t index;
   bool reads, writes;
+  MirrorArg mirror;
 } KArg;
 
 /* A condition on the params: value is a multiple of `of`, which is at least 1. */
@@ -734,6 +740,8 @@ int32_t block_renumber(Block *b, int32_t next);
 /* Do threads of `k` meet at barriers for the sake of what they leave each other in global memory: at any, if it has no
  * shared arrays? */
 bool kernel_passes_memory(const Kernel *k);
+/* The one dimension along which the grid that `m` is for a part of is cut; -1: there is none, or are several. */
+int part_dimension(const Module *m);
 /* Does `v` say that something is ranged (one op ranged, or `and` of several)? Such a test, by pass range-guards, nearly
  * always holds. */
 bool value_is_guard(const Value *v);

@@ -131,6 +131,9 @@ const Pass pass_table[] = {
      "barrier at "
      "the end of a step; behind=P: if P per cent of it are behind that",
      LEVEL_KIR, LEVEL_KIR, early_signals_options, pass_early_signals},
+    {"mirror-stores",
+     "have kernels for a part of a grid store what the parts beside it have as ghost\ncells there, too; last of all",
+     LEVEL_KIR, LEVEL_KIR, NULL, pass_mirror_stores},
     {NULL, NULL, 0, 0, NULL, NULL},
 };
 

@@ -60,6 +60,7 @@
  *   tile-lists.c      blocks for the tiles of a list, so that those with nothing to do need none (for tile-classes.c)
  *   settle-words.c    what these do not read of words of tests (for tile-classes.c)
  *   early-signals.c   signals between warps in place of barriers between neighbours
+ *   mirror-stores.c   stores to other parts of a grid, whose devices this one reaches
  *
  *   shared by them
  *   ranges.c          linear forms and intervals of index arithmetic

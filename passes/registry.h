@@ -60,6 +60,7 @@ Module *pass_split_loops(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_split_edges(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_tile_classes(PassContext *c, Module *m, int n, const PassOption *o);
 Module *pass_early_signals(PassContext *c, Module *m, int n, const PassOption *o);
+Module *pass_mirror_stores(PassContext *c, Module *m, int n, const PassOption *o);
 
 /* The value of option `name` as an integer in [lo, hi], `otherwise` if it was not given. Reports a malformed one as an
  * error of pass `pass`, then sets *ok to false (never to true). */

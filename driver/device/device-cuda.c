@@ -508,6 +508,13 @@ static bool cuda_near(Device *d, Device *other) {
   return e == 0 || e == CU_ACCESS_ENABLED;
 }
 
+/* Do its kernels reach the other one's memory? */
+static bool cuda_reaches(Device *d, Device *other) {
+  CudaState *s = d->state, *o = other->state;
+  int can = 0;
+  return s->context == o->context || (s->cu.can_access(&can, s->device, o->device) == 0 && can && cuda_near(d, other));
+}
+
 /* The lane's stream, in *out; made when it is first used. Blocks in lanes of lower numbers go first. Priorities are
  * negative numbers, which the driver brings into the range that it has. */
 static StcStatus lane_stream(Device *d, int lane, void **out) {
@@ -753,6 +760,7 @@ const DeviceKind device_cuda = {
     .circle_free = cuda_circle_free,
     .holds = cuda_holds,
     .near = cuda_near,
+    .reaches = cuda_reaches,
     .mark = cuda_mark,
     .follow = cuda_follow,
     .send = cuda_send,

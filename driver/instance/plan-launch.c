@@ -46,6 +46,13 @@ static void *buffer_memory(const StcPlan *p, int buffer) {
   return place ? place : buffer_slot(p, buffer)->memory;
 }
 
+/* The value of mirror argument `a` for a launch at hand. */
+static int64_t mirror_value(const StcPlan *p, const KArg *a) {
+  static const Mirror none = {{[MIRROR_BELOW] = INT64_MIN, [MIRROR_ABOVE] = INT64_MAX}};
+  const Mirror *m = p->run.mirrors ? &p->run.mirrors[p->memory.of_buffer[a->index]] : &none;
+  return m->value[a->mirror];
+}
+
 /* Launches kernel `named`, or the one that suits the params better, for step number `step`; `beside`, `behind` and
  * `lane` go to the device. */
 static StcStatus launch_in(StcPlan *p, int named, int64_t step, bool beside, bool behind, int lane) {
@@ -68,6 +75,8 @@ static StcStatus launch_in(StcPlan *p, int named, int64_t step, bool beside, boo
       const_store(m->scalars[a->index].type, &values[i], p->scalars[a->index]);
     if (a->kind == KARG_STEP)
       values[i].i64 = step;
+    if (a->kind == KARG_MIRROR)
+      values[i].i64 = mirror_value(p, a);
     args[i] = &values[i];
   }
   s = s ? s : plan_blocks(p, k, l.blocks);

@@ -51,6 +51,11 @@ typedef struct Deferred {
 } Deferred;
 
 /* How far a plan is, and how its runs end. */
+/* The values of a buffer's mirror arguments (MirrorArg). */
+typedef struct Mirror {
+  int64_t value[MIRROR_ARGS];
+} Mirror;
+
 typedef struct TimeLoop {
   int64_t first; /* the number of the first step: what was run before, elsewhere */
   int64_t done;  /* that and the steps run so far */
@@ -78,6 +83,7 @@ typedef struct TimeLoop {
   bool *evaluated_in;   /* by scalar: it is the value of a reduction of a repeat, evaluated in this step */
   Const **states;       /* of a grid that is cut, by launch-time array: the scalar that it holds, with an element for
                            each member that has its own; NULL: arrays do */
+  const Mirror *mirrors; /* by slot: where else launches store what they store there; NULL: nowhere */
   Replay replay;
   Deferred deferred;
 } TimeLoop;

@@ -132,6 +132,14 @@ static Module *within_budget(StcProgram *p, Workspace *w, const TargetInfo *info
   return m;
 }
 
+/* Has the kernels store to other parts of the grid, too. */
+static Module *mirrored(const StcProgram *p, Workspace *w, const TargetInfo *info, Module *m) {
+  PassHooks hooks = pass_hooks(p);
+  PassContext c = {
+      .arena = w->arena, .diags = w->diags, .target = info, .schedule = &p->schedule, .loaded = p->loaded};
+  return passes_run(&c, &hooks, "mirror-stores", m);
+}
+
 /* program_compile, which Ctrl-C ends. */
 static StcStatus compile_kernels(StcProgram *p, Workspace *w, const Target *t, const int64_t size[MAX_RANK],
                                  Extra extra, const Foreseen *known, Compiled *out) {
@@ -148,6 +156,8 @@ static StcStatus compile_kernels(StcProgram *p, Workspace *w, const Target *t, c
   m = run_passes(p, w, info, want, size, extra, known, m, by_default, &out->schedule);
   if (m && by_default)
     m = within_budget(p, w, info, size, extra, known, m, &out->schedule);
+  if (m && by_default && p->mirrors)
+    m = mirrored(p, w, info, m);
   if (!m)
     return STC_INPUT;
   if (m->level != LEVEL_KIR) {

@@ -207,6 +207,7 @@ struct StcProgram {
   double frontend_seconds;
   const Target *target;                /* of options.march; found when first needed */
   bool explains;                       /* `kernels` are to be those that a plan has */
+  bool mirrors;                        /* it is cut, and its kernels may store to other parts (pass mirror-stores) */
   bool packs;                          /* it is cut, and its plans may have hidden fields of tests */
   Module *kernels;                     /* the kernel IR for `target`; made when first needed */
   Schedule resolved;                   /* and its schedule */

@@ -27,10 +27,28 @@ void split_name_part(const StcPlan *p, int i) {
             s->part[i].plan->device.description);
 }
 
+/* split_run_parts, by launches that store to other parts (mirrors.c). */
+static StcStatus run_mirrored(StcPlan *p, int64_t steps) {
+  Split *split = p->split;
+  int64_t launches = 0;
+  for (int i = split->begin; i < split->end; i++) {
+    StcPlan *q = split->part[i].plan;
+    launches -= q->run.launches;
+    q->run.first = q->run.done = p->run.done;
+    q->run.evaluated = true;
+  }
+  StcStatus s = mirrors_run(p, steps);
+  for (int i = split->begin; i < split->end; i++)
+    launches += split->part[i].plan->run.launches;
+  p->run.launches += launches;
+  return s;
+}
+
 StcStatus split_run_parts(StcPlan *p, int64_t steps, bool early) {
   Split *split = p->split;
-  StcStatus s = STC_OK;
-  for (int i = split->begin; i < split->end && !s; i++) {
+  bool mirrored = early && mirrors_can(p, steps);
+  StcStatus s = mirrored ? run_mirrored(p, steps) : STC_OK;
+  for (int i = split->begin; i < split->end && !s && !mirrored; i++) {
     StcPlan *q = split->part[i].plan;
     int64_t launches = q->run.launches;
     q->run.first = q->run.done = p->run.done;
@@ -84,7 +102,7 @@ static StcStatus advance(StcPlan *p, int64_t steps) {
     made = 0;
     if (!split->net && stop_asked(p->run.stop))
       break;
-    if (can && !s && !split->age)
+    if (can && !s && !split->age && mirrors_are_settled(p))
       s = split_replay(p, left / split->every, &made);
     n = made * split->every;
     if (made)
@@ -406,6 +424,7 @@ StcStatus split_run(StcPlan *p, StcStatus s, int64_t steps, double *seconds) {
     p->split->part[i].plan->run.stop = p->run.stop;
   s = s ? s : compute_once(p);
   s = make_ready(p, s);
+  mirrors_begin(p);
   int64_t first = p->run.done;
   p->split->goal = first + steps;
   s = s ? s : run_loop(p, first, first + steps, seconds);

@@ -12,7 +12,7 @@ static StcStatus bad_split(StcPlan *p, const char *text) {
   diag_error(
       p->w.diags, no_loc(),
       "--split=%s: write how many parts the grid is to have along each dimension, slowest first, such as 4 or 2x2, "
-      "and behind a slash after how many steps they are to exchange, behind a colon by what: peer, copy, nccl or mpi",
+      "and behind a slash after how many steps they are to exchange, behind a colon by what: store, peer, copy, nccl or mpi",
       text);
   return STC_USAGE;
 }
@@ -60,7 +60,7 @@ static const char *read_shape(StcPlan *p, const char *text, int ndevices, StcSta
 }
 
 StcStatus split_read_shape(StcPlan *p, const char *text, int ndevices) {
-  static const char *const ways[] = {"peer", "copy", "nccl", "mpi"};
+  static const char *const ways[] = {"store", "peer", "copy", "nccl", "mpi"};
   Split *s = p->split;
   StcStatus st = STC_OK;
   const char *at = read_shape(p, text ? text : "", ndevices, &st);

@@ -298,6 +298,8 @@ static StcStatus make_program(SplitArgs *a, bool lean) {
   StcStatus st = program_distribute(p->program, a->cut, lean, &s->program);
   if (!st)
     s->program->packs = !s->turns;
+  if (!st)
+    s->program->mirrors = mirrors_wanted(p);
   return st;
 }
 

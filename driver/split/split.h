@@ -20,6 +20,7 @@
  *   net.c           joining the ranks of a run          peers.c         which of them are still there
  *   ring.c, ring.h  how machines tell each other of that
  *   windows.c       the last launches before an exchange: only what is needed, what is sent first
+ *   mirrors.c       launches that store to the ghost cells of other parts by themselves
  *   net.h           processes that work on one grid together; stc-mpi.c is that on MPI, a shared module
  *   segments.c      memory that ranks of one machine have in common
  *   direct.c        from GPU to GPU of such ranks; links.h: what it and transport-mpi.c both know
@@ -59,6 +60,7 @@ typedef struct Windows {
   int dimension; /* -1: none */
   int64_t lo[WINDOWS], hi[WINDOWS];
   const Const *scalars[WINDOWS];
+  bool checked, mirrors; /* mirrors.c: may the last launch store to other parts, if that was looked at? */
   struct Windows *next;
 } Windows;
 
@@ -153,6 +155,8 @@ struct Split {
   const char *by;         /* the transport that was asked for; NULL: none */
   const char *why;        /* not nccl between ranks; NULL: it is, or was not looked for */
   void *state;            /* the transport's */
+  struct Mirrors *mirrors; /* mirrors.c's; NULL: no launch stores to another part */
+  bool mirrored;          /* the last steps did: nothing is left to send */
   bool ready;             /* transport->ready was called */
   bool broken;            /* ways to other parts were given up: it cannot go on */
   void *ranks;            /* transport-mpi.c's */
@@ -180,7 +184,7 @@ struct Transport {
   bool keeps;                     /* do devices keep what it does (split_replay)? */
   void (*close)(StcPlan *p);      /* NULL: nothing to do */
 };
-extern const Transport transport_copy, transport_peer, transport_nccl, transport_turns;
+extern const Transport transport_copy, transport_peer, transport_store, transport_nccl, transport_turns;
 /* transports.c: chooses, by what was asked for and what there is, how cells get from part to part, and makes that
  * ready. All ranks call it. */
 StcStatus transports_open(StcPlan *p);
@@ -416,6 +420,29 @@ StcStatus windows_run_rows(StcPlan *p, int i, const HostSeq *seq, int64_t lo, in
 /* Has cells_are_there and cells_are_free say of part `i` of this rank what they will behind windows_run of as many
  * steps as there are from one exchange to the next, with `early`. */
 void windows_foresee(StcPlan *p, int i);
+/* The windows of part `i` for the last of `steps` steps that an exchange follows, in one go, storing what the part owns
+ * and no more; NULL: it cannot. */
+const Windows *windows_whole(StcPlan *p, int i, int64_t steps);
+/* windows_run for such steps in two: all but the last launch, and those beside it (*any: there were any), and these. */
+StcStatus windows_begin(StcPlan *p, int i, int64_t steps, bool *any);
+StcStatus windows_end(StcPlan *p, int i);
+/* Where the last launch of the sequence, and those beside it, begin among its ops. */
+int windows_last_launch(const HostSeq *seq);
+/* mirrors.c, launches that store to other parts themselves (pass mirror-stores). Is the program for a part to have
+ * such kernels? (of a plan that is being cut) */
+bool mirrors_wanted(const StcPlan *p);
+/* After `peer` was chosen: takes `store` in its place where all that parts have for each other can be stored. */
+void mirrors_open(StcPlan *p);
+/* A run begins, before which fields may have been set: cells that no launch stores are to be exchanged again. */
+void mirrors_begin(StcPlan *p);
+/* Can the next `steps` steps be made so? If not, the exchange behind them brings all cells up to date. */
+bool mirrors_can(StcPlan *p, int64_t steps);
+/* Do devices that keep such steps make the same when they begin with them? */
+bool mirrors_are_settled(StcPlan *p);
+/* The steps on all parts, which store to each other; what comes next waits for all that it may look at or write to. */
+StcStatus mirrors_run(StcPlan *p, int64_t steps);
+/* An exchange has brought all cells of the present fields up to date. */
+void mirrors_note(StcPlan *p);
 /* Does each launch of a part's plan, which is prepared, compute no more than those behind it need? */
 bool launches_trimmed(const StcPlan *q);
 /* Before the whole of a part's last launch is done, when its LANE_EDGES has come to its mark: are the cells of the

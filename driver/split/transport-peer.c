@@ -99,13 +99,22 @@ static StcStatus peer_exchange(StcPlan *p) {
   StcStatus st = STC_OK;
   for (int i = s->begin; i < s->end && !st; i++)
     st = s->part[i].plan->device.kind->mark(&s->part[i].plan->device, LANE_MAIN);
-  return st ? st : send_behind(p, WHICH_ALL, LANE_MAIN);
+  if (!st)
+    st = send_behind(p, WHICH_ALL, LANE_MAIN);
+  mirrors_note(p);
+  return st;
 }
 
 /* All transfers, those that can beside what is still being computed. */
 static StcStatus peer_early(StcPlan *p) {
-  StcStatus st = send_behind(p, WHICH_EARLY, LANE_EDGES);
-  return st ? st : send_behind(p, WHICH_LATE, LANE_MAIN);
+  bool sent = p->split->mirrored;
+  p->split->mirrored = false;
+  StcStatus st = sent ? STC_OK : send_behind(p, WHICH_EARLY, LANE_EDGES);
+  if (!st && !sent)
+    st = send_behind(p, WHICH_LATE, LANE_MAIN);
+  if (!sent)
+    mirrors_note(p);
+  return st;
 }
 
 /* Marks change nothing, nor does an exchange before the first steps, but they have the driver make streams, events, and
@@ -123,3 +132,6 @@ static StcStatus peer_ready(StcPlan *p) {
 
 const Transport transport_peer = {
     .name = "peer", .exchange = peer_exchange, .early = peer_early, .ready = peer_ready, .keeps = true};
+/* The same with launches that send by themselves (mirrors.c). */
+const Transport transport_store = {
+    .name = "store", .exchange = peer_exchange, .early = peer_early, .ready = peer_ready, .keeps = true};

@@ -14,7 +14,7 @@ static bool has_others(const Split *s) { return s->net && s->net->size > 1; }
 /* Is it for as many processes as there are? */
 static StcStatus check_asked(StcPlan *p) {
   const Split *s = p->split;
-  if (has_others(s) && (asked(s, "peer") || asked(s, "copy")))
+  if (has_others(s) && (asked(s, "store") || asked(s, "peer") || asked(s, "copy")))
     return diag_error(p->w.diags, no_loc(),
                       "ghost cells go from process to process by mpi or nccl; %s is for parts of one process", s->by),
            STC_USAGE;
@@ -49,6 +49,14 @@ static StcStatus choose_here(StcPlan *p) {
   Split *s = p->split;
   bool near = parts_are_near(p);
   s->transport = near && !asked(s, "copy") ? &transport_peer : &transport_copy;
+  if (near && !asked(s, "copy") && !has_others(s))
+    mirrors_open(p);
+  if (asked(s, "store") && !s->mirrors && s->ntransfers)
+    return diag_error(p->w.diags, no_loc(),
+                      "ghost cells cannot be sent by `store`: that takes NVIDIA GPUs which reach each other's memory, "
+                      "and parts that are cut along one dimension and have no more than one neighbour on a side; leave "
+                      ":store out of --split"),
+           STC_DEVICE;
   if (near || !asked(s, "peer") || !s->ntransfers)
     return STC_OK;
   diag_error(

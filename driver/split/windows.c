@@ -43,6 +43,8 @@ static int last_launch(const HostSeq *seq) {
   return last;
 }
 
+int windows_last_launch(const HostSeq *seq) { return last_launch(seq); }
+
 /* Does a kernel go by the classes of its tiles? Those of a window would begin elsewhere. */
 static bool goes_by_class(const Module *m) {
   bool goes = false;
@@ -294,18 +296,22 @@ typedef struct LastSteps {
   Windows *w;
 } LastSteps;
 
-/* The sequence, its last launch in windows. */
-static StcStatus run_sequence(void *arg) {
+/* The sequence but for its last launch, and those beside it. */
+static StcStatus begin_sequence(void *arg) {
+  LastSteps *x = arg;
+  return plan_ops(x->plan, last_launch(x->w->seq), x->w->seq->ops);
+}
+
+/* The rest of it, its last launch in windows. */
+static StcStatus end_sequence(void *arg) {
   LastSteps *x = arg;
   StcPlan *q = x->plan;
   Device *d = &q->device;
   Windows *w = x->w;
-  int first = last_launch(w->seq), behind = first;
+  int behind = last_launch(w->seq);
   while (behind < w->seq->nops && w->seq->ops[behind].kind == HOST_LAUNCH)
     behind++;
-  StcStatus s = plan_ops(q, first, w->seq->ops);
-  if (!s)
-    s = w->apart ? launch_windows(q, w) : in_window(q, w, WINDOW_REST, launch_whole);
+  StcStatus s = w->apart ? launch_windows(q, w) : in_window(q, w, WINDOW_REST, launch_whole);
   if (!s)
     s = plan_ops(q, w->seq->nops - behind, w->seq->ops + behind);
   if (!s && w->wanted)
@@ -316,6 +322,12 @@ static StcStatus run_sequence(void *arg) {
     s = d->kind->mark(d, LANE_EDGES);
   q->run.done += w->seq->steps;
   return s;
+}
+
+/* All of it. */
+static StcStatus run_sequence(void *arg) {
+  StcStatus s = begin_sequence(arg);
+  return s ? s : end_sequence(arg);
 }
 
 /* On the simulator, in one go. All launches get the same scalars, so there may be one alone, and nothing before it that
@@ -366,6 +378,29 @@ StcStatus windows_run(StcPlan *p, int i, int64_t steps, int64_t after, bool earl
     left -= seq->steps;
   }
   return s;
+}
+
+const Windows *windows_whole(StcPlan *p, int i, int64_t steps) {
+  int64_t before;
+  const HostSeq *seq = last_sequence(p->split->part[i].plan, steps, &before);
+  Windows *w = seq ? find_windows(p, i, seq, 0, false) : NULL;
+  return w && window_tile(p->split->part[i].plan, seq, w->dimension) ? w : NULL;
+}
+
+StcStatus windows_begin(StcPlan *p, int i, int64_t steps, bool *any) {
+  StcPlan *q = p->split->part[i].plan;
+  int64_t before = 0, launches = q->run.launches;
+  const HostSeq *seq = last_sequence(q, steps, &before);
+  StcStatus s = windows_run(p, i, before, steps - before, false);
+  if (!s)
+    s = workspace_guard(&q->w, begin_sequence, &(LastSteps){q, find_windows(p, i, seq, 0, false)});
+  *any |= q->run.launches > launches;
+  return s;
+}
+
+StcStatus windows_end(StcPlan *p, int i) {
+  StcPlan *q = p->split->part[i].plan;
+  return workspace_guard(&q->w, end_sequence, &(LastSteps){q, (Windows *)p->split->part[i].made});
 }
 
 StcStatus windows_run_rows(StcPlan *p, int i, const HostSeq *seq, int64_t lo, int64_t hi) {

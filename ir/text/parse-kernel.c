@@ -24,12 +24,25 @@ void text_buffer(Parser *p) {
   ARENA_PUSH(p->arena, p->m->buffers, p->m->nbuffers, b);
 }
 
-/* One argument: "step", "scalar @N", "buffer @A", "reads @A", "writes @A" or "reads writes @A". */
+/* "below @A" and so on, behind "mirror". */
+static KArg parse_mirror(Parser *p) {
+  KArg a = {.kind = KARG_MIRROR, .reads = true};
+  while (a.mirror < MIRROR_ARGS && !reader_accept_word(&p->r, mirror_names[a.mirror]))
+    a.mirror++;
+  if (a.mirror == MIRROR_ARGS)
+    reader_error(&p->r, p->r.tok.loc, "expected below, above, down or up");
+  a.index = text_ref(p, module_find_buffer, "buffer");
+  return a;
+}
+
+/* One argument: "step", "scalar @N", "mirror below @A", "buffer @A", "reads @A", "writes @A" or "reads writes @A". */
 static KArg parse_arg(Parser *p) {
   if (reader_accept_word(&p->r, "step"))
-    return (KArg){KARG_STEP, 0, true, false};
+    return (KArg){.kind = KARG_STEP, .reads = true};
   if (reader_accept_word(&p->r, "scalar"))
-    return (KArg){KARG_SCALAR, text_ref(p, module_find_scalar, "scalar"), true, false};
+    return (KArg){.kind = KARG_SCALAR, .index = text_ref(p, module_find_scalar, "scalar"), .reads = true};
+  if (reader_accept_word(&p->r, "mirror"))
+    return parse_mirror(p);
   KArg a = {.kind = KARG_BUFFER};
   if (!reader_accept_word(&p->r, "buffer")) {
     a.reads = reader_accept_word(&p->r, "reads");

@@ -410,6 +410,8 @@ static void print_args(Str *s, const Module *m, const Kernel *k) {
       str_add(s, "step");
     } else if (a->kind == KARG_SCALAR) {
       text_put(s, m, "scalar %@", scalar_name(m, a->index));
+    } else if (a->kind == KARG_MIRROR) {
+      text_put(s, m, "mirror %s %@", mirror_names[a->mirror], buffer_name(m, a->index));
     } else {
       text_put(s, m, "%s%@",
                a->reads && a->writes ? "reads writes "

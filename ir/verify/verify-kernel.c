@@ -134,7 +134,8 @@ static void check_tests(Verifier *v, const Kernel *k) {
 /* The argument of `k` that is the same thing as `a`, NULL if it has none. */
 static const KArg *find_arg(const Kernel *k, const KArg *a) {
   for (int i = 0; i < k->nargs; i++)
-    if (k->args[i].kind == a->kind && (a->kind == KARG_STEP || k->args[i].index == a->index))
+    if (k->args[i].kind == a->kind && (a->kind == KARG_STEP || k->args[i].index == a->index) &&
+        k->args[i].mirror == a->mirror)
       return &k->args[i];
   return NULL;
 }
@@ -144,7 +145,7 @@ static const char *arg_name(const Verifier *v, const KArg *a) {
   const char *name = a->kind == KARG_STEP     ? "step"
                      : a->kind == KARG_SCALAR ? v->m->scalars[a->index].name
                                               : v->m->buffers[a->index].name;
-  static const char *const kinds[] = {"buffer", "scalar", "the"};
+  static const char *const kinds[] = {"buffer", "scalar", "the", "the mirror of buffer"};
   return arena_printf(v->m->arena, "%s %s", kinds[a->kind], name);
 }
 
@@ -152,8 +153,8 @@ static const char *arg_name(const Verifier *v, const KArg *a) {
 static void check_args(Verifier *v, const Kernel *k) {
   for (int i = 0; i < k->nargs; i++) {
     const KArg *a = &k->args[i];
-    int n = a->kind == KARG_BUFFER ? v->m->nbuffers : a->kind == KARG_SCALAR ? v->m->nscalars : INT32_MAX;
-    if (a->kind > KARG_STEP || a->index < 0 || a->index >= n)
+    int n = a->kind == KARG_SCALAR ? v->m->nscalars : a->kind == KARG_STEP ? INT32_MAX : v->m->nbuffers;
+    if (a->kind > KARG_MIRROR || a->mirror >= MIRROR_ARGS || a->index < 0 || a->index >= n)
       verify_fail(v, k->loc, "argument %d does not exist", i);
     else if (find_arg(k, a) != a)
       verify_fail(v, k->loc, "%s is an argument twice", arg_name(v, a));
