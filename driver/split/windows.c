@@ -384,7 +384,7 @@ const Windows *windows_whole(StcPlan *p, int i, int64_t steps) {
   int64_t before;
   const HostSeq *seq = last_sequence(p->split->part[i].plan, steps, &before);
   Windows *w = seq ? find_windows(p, i, seq, 0, false) : NULL;
-  return w && window_tile(p->split->part[i].plan, seq, w->dimension) ? w : NULL;
+  return w && w->dimension >= 0 && window_tile(p->split->part[i].plan, seq, w->dimension) ? w : NULL;
 }
 
 StcStatus windows_begin(StcPlan *p, int i, int64_t steps, bool *any) {

@@ -41,6 +41,8 @@ static int add_mirrors(PassContext *c, const Module *m, Kernel *k, int d) {
 Module *pass_mirror_stores(PassContext *c, Module *m, int n, const PassOption *o) {
   (void)n, (void)o;
   int d = part_dimension(m);
+  for (int i = 0; i < m->nkernels; i++)
+    d = m->kernels[i].by_class ? -1 : d; /* such parts are not trimmed to what they own */
   for (int i = 0; i < m->nkernels; i++) {
     Kernel *k = &m->kernels[i];
     int mirrored = k->steps > 0 ? add_mirrors(c, m, k, d) : 0;

@@ -26,7 +26,8 @@
  * is done late, in an order that SEED chooses of those that streams and events allow (libcuda/order.c)
  * STC_STANDIN_AHEAD=N       then the host is no more than N things ahead of the devices when it has put in a kernel:
  *                           it is what is waited for
- * STC_STANDIN_DEAF=N/M      then of each M waits for events number N, from 0 on, is left out: a fault to be found
+ * STC_STANDIN_DEAF=N/M+S    then of each M waits for events number N, from 0 on, is left out, behind the first S of all
+ *                           (0 if that is not said): a fault to be found
  * STC_STANDIN_BREAK=N       launch number N breaks the context: until all have let it go, allocating, launching and
  *                           waiting fail
  */

@@ -259,11 +259,12 @@ void order_set(void *stream, uint64_t to, unsigned char value, size_t size) {
 
 int64_t order_record(void *stream) { return computes() ? put(stream, &(Job){.kind = JOB_NOTHING, .line = -1}) : 0; }
 
-/* Is the wait one that STC_STANDIN_DEAF=N/M leaves out: the last of it is number N of every M? */
+/* Is the wait one that STC_STANDIN_DEAF=N/M+S leaves out: behind the first S the last of it is number N of every M? */
 static bool is_deaf(void) {
   static int64_t waits;
-  const char *deaf = getenv("STC_STANDIN_DEAF"), *of = deaf ? strchr(deaf, '/') : NULL;
-  return of && waits++ % atoll(of + 1) == atoll(deaf);
+  const char *deaf = getenv("STC_STANDIN_DEAF"), *of = deaf ? strchr(deaf, '/') : NULL, *from = of ? strchr(of, '+') : NULL;
+  int64_t n = waits++ - (from ? atoll(from + 1) : 0);
+  return of && n >= 0 && n % atoll(of + 1) == atoll(deaf);
 }
 
 void order_wait(void *stream, const Event *e) {
