@@ -74,7 +74,8 @@ void emit_arg_types(Emit *e, LLVMTypeRef *types) {
     if (a->kind == KARG_BUFFER)
       types[i] = LLVMPointerTypeInContext(e->context, e->target->global_space);
     else
-      types[i] = a->kind == KARG_STEP || a->kind == KARG_MIRROR ? e->i64 : emit_memory_type(e, e->m->scalars[a->index].type);
+      types[i] =
+          a->kind == KARG_STEP || a->kind == KARG_MIRROR ? e->i64 : emit_memory_type(e, e->m->scalars[a->index].type);
   }
 }
 

@@ -344,8 +344,7 @@ static void mirror_stores(Emit *e, Mirrored x) {
   LLVMValueRef n = LLVMBuildSub(e->entry.b, above, below, ""),
                none = LLVMBuildICmp(e->entry.b, LLVMIntSLT, above, below, "");
   n = LLVMBuildSelect(e->entry.b, none, emit_i64(e, 0), n, "");
-  LLVMBasicBlockRef behind =
-      begin_if(e, LLVMBuildICmp(b, LLVMIntUGE, LLVMBuildSub(b, row, below, ""), n, ""));
+  LLVMBasicBlockRef behind = begin_if(e, LLVMBuildICmp(b, LLVMIntUGE, LLVMBuildSub(b, row, below, ""), n, ""));
   mirror_one(e, &x, LLVMBuildICmp(b, LLVMIntSLT, row, below, ""), mirror_argument(e, x.buffer, MIRROR_DOWN));
   mirror_one(e, &x, LLVMBuildICmp(b, LLVMIntSGE, row, above, ""), mirror_argument(e, x.buffer, MIRROR_UP));
   end_if(e, behind);

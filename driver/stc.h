@@ -170,8 +170,8 @@ StcStatus stc_plan_new(StcProgram *p, const char *device, int n, const char *con
 /* The same with the grid cut into parts, whose results are the same bits. device: also several, "cuda:0-3" or
  * "cuda:0,2", over which parts are dealt out in order. split: how many parts along each dimension, slowest first,
  * "2x2", and behind a slash the steps from one exchange of ghost cells to the next, "4/8", and behind a colon by what
- * they go, "4/8:nccl" ("store", "peer", "copy", "nccl", "mpi"); NULL: as many as devices along the slowest one. What cannot be
- * cut yet is an error. */
+ * they go, "4/8:nccl" ("store", "peer", "copy", "nccl", "mpi"); NULL: as many as devices along the slowest one. What
+ * cannot be cut yet is an error. */
 StcStatus stc_plan_new_split(StcProgram *p, const char *device, const char *split, int n, const char *const *defines,
                              StcPlan **out);
 /* The same on one device, of whose memory the plan is to take at most `memory` bytes. Where it needs more, its fields

@@ -172,7 +172,7 @@ typedef struct DeviceKind {
   /* Between two devices of this kind; NULL: only by way of the host. */
   bool (*near)(Device *d, Device *other);    /* can `d` send to the other one? */
   bool (*reaches)(Device *d, Device *other); /* do kernels of `d` store to its memory? NULL: they do not */
-  StcStatus (*mark)(Device *d, int lane); /* a place behind all there was so far in the lane */
+  StcStatus (*mark)(Device *d, int lane);    /* a place behind all there was so far in the lane */
   StcStatus (*follow)(Device *d, int lane, Device *other,
                       int of); /* the lane waits for the other's mark of lane `of` */
   StcStatus (*send)(Device *d, int lane, Device *to, const Sending *x); /* in the lane; waits for nothing else */

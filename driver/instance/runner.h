@@ -68,21 +68,21 @@ typedef struct TimeLoop {
   int group;      /* launches are beside each other for the time being: one more than there were; 0: they are not */
   bool wrong;     /* a reduction found a mistake in the program's values */
   bool torn;      /* a run was stopped within a step: until the plan begins anew its fields have no values */
-  const Reduction *met; /* whose condition ended this run; NULL none */
-  bool some_not;        /* of the `until` in hand: a member told of so far does not meet the condition */
-  int64_t *reduced;     /* the values of the reduction in hand, f64 or i64 as they are in memory (malloc) */
-  size_t reduced_bytes; /* room there */
-  Stop asked;           /* stc_plan_stop and, beside it, the context's run_stop */
-  const Stop *stop;     /* what ends runs: that, or for a part that of its plan; NULL: the plan has made no run */
-  bool *closed;         /* by sequence: its kernels are not compiled; NULL: all are */
-  bool *ready;          /* likewise: the device has been asked for its kernels; behind them: for any. NULL: for all */
-  bool unlooked;        /* that was made in a run that was not waited for, so that live is not found yet */
-  int64_t *live;        /* by kernel: how many blocks have something to do, as masks are, -1: any; NULL: any of all */
-  KernelTime *times;    /* of each kernel; NULL: they are not timed */
-  Rounds *rounds;       /* of each repeat of the program's reference */
-  bool *evaluated_in;   /* by scalar: it is the value of a reduction of a repeat, evaluated in this step */
-  Const **states;       /* of a grid that is cut, by launch-time array: the scalar that it holds, with an element for
-                           each member that has its own; NULL: arrays do */
+  const Reduction *met;  /* whose condition ended this run; NULL none */
+  bool some_not;         /* of the `until` in hand: a member told of so far does not meet the condition */
+  int64_t *reduced;      /* the values of the reduction in hand, f64 or i64 as they are in memory (malloc) */
+  size_t reduced_bytes;  /* room there */
+  Stop asked;            /* stc_plan_stop and, beside it, the context's run_stop */
+  const Stop *stop;      /* what ends runs: that, or for a part that of its plan; NULL: the plan has made no run */
+  bool *closed;          /* by sequence: its kernels are not compiled; NULL: all are */
+  bool *ready;           /* likewise: the device has been asked for its kernels; behind them: for any. NULL: for all */
+  bool unlooked;         /* that was made in a run that was not waited for, so that live is not found yet */
+  int64_t *live;         /* by kernel: how many blocks have something to do, as masks are, -1: any; NULL: any of all */
+  KernelTime *times;     /* of each kernel; NULL: they are not timed */
+  Rounds *rounds;        /* of each repeat of the program's reference */
+  bool *evaluated_in;    /* by scalar: it is the value of a reduction of a repeat, evaluated in this step */
+  Const **states;        /* of a grid that is cut, by launch-time array: the scalar that it holds, with an element for
+                            each member that has its own; NULL: arrays do */
   const Mirror *mirrors; /* by slot: where else launches store what they store there; NULL: nowhere */
   Replay replay;
   Deferred deferred;

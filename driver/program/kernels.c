@@ -135,8 +135,7 @@ static Module *within_budget(StcProgram *p, Workspace *w, const TargetInfo *info
 /* Has the kernels store to other parts of the grid, too. */
 static Module *mirrored(const StcProgram *p, Workspace *w, const TargetInfo *info, Module *m) {
   PassHooks hooks = pass_hooks(p);
-  PassContext c = {
-      .arena = w->arena, .diags = w->diags, .target = info, .schedule = &p->schedule, .loaded = p->loaded};
+  PassContext c = {.arena = w->arena, .diags = w->diags, .target = info, .schedule = &p->schedule, .loaded = p->loaded};
   return passes_run(&c, &hooks, "mirror-stores", m);
 }
 

@@ -16,9 +16,9 @@
 
 #include <string.h>
 
-/* What plans with such launches have. dimension: the one that is cut. field, number: the transfers that are stored. whole: by
- * slot, has an exchange brought all of it up to date since mirrors_begin; exchanges: how many there were. values: by
- * part here, by slot. */
+/* What plans with such launches have. dimension: the one that is cut. field, number: the transfers that are stored.
+ * whole: by slot, has an exchange brought all of it up to date since mirrors_begin; exchanges: how many there were.
+ * values: by part here, by slot. */
 typedef struct Mirrors {
   int dimension;
   bool *whole;
@@ -65,8 +65,7 @@ static bool is_end(const StcPlan *p, const Transfer *t, int d) {
       return false;
   if (d > 0 && x.hi[d] - x.lo[d] != y.hi[d] - y.lo[d])
     return false;
-  return goes_down(p, t, d) ? t->lo[d] - t->shift[d] == lo
-                            : t->hi[d] < to->lo[d] && t->hi[d] - t->shift[d] == hi;
+  return goes_down(p, t, d) ? t->lo[d] - t->shift[d] == lo : t->hi[d] < to->lo[d] && t->hi[d] - t->shift[d] == hi;
 }
 
 /* The bytes that all stores to field `f` which kernels make to other parts must be a multiple of apart; 0: there are
@@ -357,8 +356,7 @@ static const Mirror *find_mirrors(const StcPlan *p, int i) {
     if (t->from != i)
       continue;
     bool down = goes_down(p, t, d);
-    values[slot].value[down ? MIRROR_BELOW : MIRROR_ABOVE] =
-        down ? t->hi[d] - t->shift[d] + 1 : t->lo[d] - t->shift[d];
+    values[slot].value[down ? MIRROR_BELOW : MIRROR_ABOVE] = down ? t->hi[d] - t->shift[d] + 1 : t->lo[d] - t->shift[d];
     values[slot].value[down ? MIRROR_DOWN : MIRROR_UP] =
         (int64_t)((uintptr_t)other->memory.slots[slot].memory + (uintptr_t)t->whole.to -
                   (uintptr_t)q->memory.slots[slot].memory - (uintptr_t)t->whole.from);

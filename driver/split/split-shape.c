@@ -12,7 +12,8 @@ static StcStatus bad_split(StcPlan *p, const char *text) {
   diag_error(
       p->w.diags, no_loc(),
       "--split=%s: write how many parts the grid is to have along each dimension, slowest first, such as 4 or 2x2, "
-      "and behind a slash after how many steps they are to exchange, behind a colon by what: store, peer, copy, nccl or mpi",
+      "and behind a slash after how many steps they are to exchange, behind a colon by what: store, peer, copy, nccl "
+      "or mpi",
       text);
   return STC_USAGE;
 }

@@ -152,18 +152,18 @@ struct Split {
   Transfer *transfers;      /* of all fields that steps change, what they need */
   FieldTransfers *of_field; /* by field, of those that were asked for */
   const Transport *transport;
-  const char *by;         /* the transport that was asked for; NULL: none */
-  const char *why;        /* not nccl between ranks; NULL: it is, or was not looked for */
-  void *state;            /* the transport's */
+  const char *by;          /* the transport that was asked for; NULL: none */
+  const char *why;         /* not nccl between ranks; NULL: it is, or was not looked for */
+  void *state;             /* the transport's */
   struct Mirrors *mirrors; /* mirrors.c's; NULL: no launch stores to another part */
-  bool mirrored;          /* the last steps did: nothing is left to send */
-  bool ready;             /* transport->ready was called */
-  bool broken;            /* ways to other parts were given up: it cannot go on */
-  void *ranks;            /* transport-mpi.c's */
-  struct Period *periods; /* split-replay.c's */
-  bool told_short;        /* it was said that a run is too short for that */
-  bool no_replay;         /* periods cannot be kept, or are not to be */
-  int64_t origin, goal;   /* the steps made when the first run began, and when the present one ends */
+  bool mirrored;           /* the last steps did: nothing is left to send */
+  bool ready;              /* transport->ready was called */
+  bool broken;             /* ways to other parts were given up: it cannot go on */
+  void *ranks;             /* transport-mpi.c's */
+  struct Period *periods;  /* split-replay.c's */
+  bool told_short;         /* it was said that a run is too short for that */
+  bool no_replay;          /* periods cannot be kept, or are not to be */
+  int64_t origin, goal;    /* the steps made when the first run began, and when the present one ends */
   int rounds; /* of periods that were timed (split_replay); then the least that one took, the host's calls */
   double period_seconds, issue_seconds;
   double evaluating; /* seconds of the run in reductions and probes, where no rank has the whole grid */

@@ -262,7 +262,8 @@ int64_t order_record(void *stream) { return computes() ? put(stream, &(Job){.kin
 /* Is the wait one that STC_STANDIN_DEAF=N/M+S leaves out: behind the first S the last of it is number N of every M? */
 static bool is_deaf(void) {
   static int64_t waits;
-  const char *deaf = getenv("STC_STANDIN_DEAF"), *of = deaf ? strchr(deaf, '/') : NULL, *from = of ? strchr(of, '+') : NULL;
+  const char *deaf = getenv("STC_STANDIN_DEAF"), *of = deaf ? strchr(deaf, '/') : NULL,
+             *from = of ? strchr(of, '+') : NULL;
   int64_t n = waits++ - (from ? atoll(from + 1) : 0);
   return of && n >= 0 && n % atoll(of + 1) == atoll(deaf);
 }
