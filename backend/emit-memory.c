@@ -288,16 +288,14 @@ static bool is_invariant(const Emit *e, int buffer) {
 
 /* ---- stores to other parts of the grid */
 
-/* What `op` stores to buffer `buffer` at the coordinates, whose address is `p`; store: stores it, `values` (and
- * `bytes`), to another address. */
+/* What `op` stores to the buffer at the coordinates, whose address is `p`; store: stores it to another address; value:
+ * of a store of one; first: its coordinate along dimension 0. */
 typedef struct Mirrored {
   const Op *op;
-  int buffer;
   Value *const *coords;
-  const int64_t *off;
   LLVMValueRef p;
   void (*store)(Emit *e, const struct Mirrored *x, LLVMValueRef p);
-  LLVMValueRef bytes, value;
+  LLVMValueRef value, first;
 } Mirrored;
 
 /* The mirror argument of buffer `buffer`, NULL: the kernel has none. */
@@ -324,29 +322,40 @@ static void end_if(Emit *e, LLVMBasicBlockRef behind) {
   LLVMPositionBuilderAtEnd(e->here.b, behind);
 }
 
-/* The same store `by` bytes further on, where `test` holds. */
-static void mirror_one(Emit *e, const Mirrored *x, LLVMValueRef test, LLVMValueRef by) {
+/* The same store `by` bytes further on, and `row` more for each point along dimension 0 (NULL: none), where `test`
+ * holds. */
+static void mirror_one(Emit *e, const Mirrored *x, LLVMValueRef test, LLVMValueRef by, LLVMValueRef row) {
   LLVMBasicBlockRef behind = begin_if(e, test);
+  if (row)
+    by = LLVMBuildAdd(e->here.b, by, LLVMBuildMul(e->here.b, row, x->first, ""), "");
   x->store(e, x, LLVMBuildGEP2(e->here.b, e->i8, x->p, &by, 1, ""));
   end_if(e, behind);
+}
+
+/* The coordinate of the store along dimension `d`. */
+static LLVMValueRef mirrored_coordinate(Emit *e, const Mirrored *x, int d) {
+  LLVMValueRef v = emit_int_cast(e, &e->here, emit_value(e, x->coords[d]), e->i64);
+  return LLVMBuildAdd(e->here.b, v, emit_i64(e, x->op->off[d]), "");
 }
 
 /* Stores what other parts have as ghost cells there, too. Most rows are of no other part, and pay one test: for rows
  * below `below` and from `above` on it is row - below >= above - below, unsigned; where these overlap, all are. */
 static void mirror_stores(Emit *e, Mirrored x) {
-  LLVMValueRef below = mirror_argument(e, x.buffer, MIRROR_BELOW), above = mirror_argument(e, x.buffer, MIRROR_ABOVE);
+  int buffer = x.op->sym;
+  LLVMValueRef below = mirror_argument(e, buffer, MIRROR_BELOW), above = mirror_argument(e, buffer, MIRROR_ABOVE);
   if (!below || !above)
     return;
   LLVMBuilderRef b = e->here.b;
-  int d = part_dimension(e->m);
-  LLVMValueRef row = emit_int_cast(e, &e->here, emit_value(e, x.coords[d]), e->i64);
-  row = LLVMBuildAdd(b, row, emit_i64(e, x.off[d]), "");
+  LLVMValueRef row = mirrored_coordinate(e, &x, part_dimension(e->m));
   LLVMValueRef n = LLVMBuildSub(e->entry.b, above, below, ""),
                none = LLVMBuildICmp(e->entry.b, LLVMIntSLT, above, below, "");
   n = LLVMBuildSelect(e->entry.b, none, emit_i64(e, 0), n, "");
+  x.first = mirrored_coordinate(e, &x, 0);
   LLVMBasicBlockRef behind = begin_if(e, LLVMBuildICmp(b, LLVMIntUGE, LLVMBuildSub(b, row, below, ""), n, ""));
-  mirror_one(e, &x, LLVMBuildICmp(b, LLVMIntSLT, row, below, ""), mirror_argument(e, x.buffer, MIRROR_DOWN));
-  mirror_one(e, &x, LLVMBuildICmp(b, LLVMIntSGE, row, above, ""), mirror_argument(e, x.buffer, MIRROR_UP));
+  mirror_one(e, &x, LLVMBuildICmp(b, LLVMIntSLT, row, below, ""), mirror_argument(e, buffer, MIRROR_DOWN),
+             mirror_argument(e, buffer, MIRROR_DOWN_ROW));
+  mirror_one(e, &x, LLVMBuildICmp(b, LLVMIntSGE, row, above, ""), mirror_argument(e, buffer, MIRROR_UP),
+             mirror_argument(e, buffer, MIRROR_UP_ROW));
   end_if(e, behind);
 }
 
@@ -363,7 +372,7 @@ LLVMValueRef emit_load(Emit *e, const Op *op) {
 void emit_store(Emit *e, const Op *op) {
   LLVMValueRef v = emit_value(e, op->operands[0]), p = buffer_address(e, op->sym, op->operands + 1, op->off, true);
   store_to(e, op->operands[0]->type, v, p, true);
-  mirror_stores(e, (Mirrored){op, op->sym, op->operands + 1, op->off, p, store_value, NULL, v});
+  mirror_stores(e, (Mirrored){op, op->operands + 1, p, store_value, v, NULL});
 }
 
 /* The address of the cell of array number `array` at the indices plus `off`. Indices are 32 bit: no block has more
@@ -471,8 +480,7 @@ static void store_vectors(Emit *e, const Mirrored *x, LLVMValueRef p) {
 }
 
 void emit_vstore(Emit *e, const Op *op) {
-  int first = op_first_index(op);
-  Mirrored x = {op, op->sym, op->operands + first, op->off, vector_address(e, op), store_vectors, NULL, NULL};
+  Mirrored x = {op, op->operands + op_first_index(op), vector_address(e, op), store_vectors, NULL, NULL};
   store_vectors(e, &x, x.p);
   if (op_info[op->code].form != FORM_ARRAY)
     mirror_stores(e, x);
@@ -490,11 +498,6 @@ static LLVMValueRef bytes_of(Emit *e, const Value *n, Type t) {
   return emit_int(e, &e->here, LLVMMul, emit_value(e, n), LLVMConstInt(e->i32, (unsigned)type_size(t), 0));
 }
 
-/* Stores the row of shared memory at x->value. */
-static void store_bulk(Emit *e, const Mirrored *x, LLVMValueRef p) {
-  e->target->warps->bulk_store(e, p, x->value, x->bytes);
-}
-
 void emit_bulk(Emit *e, const Op *op) {
   static const int64_t none[MAX_RANK] = {0};
   const Array *a = &e->k->arrays[op->sym];
@@ -506,8 +509,6 @@ void emit_bulk(Emit *e, const Op *op) {
     e->target->warps->bulk_store(e, points, cells, bytes);
   else
     e->target->warps->bulk_load(e, cells, points, bytes, cell_address(e, op->signal, op->operands + count + 1, none));
-  if (op->code == OP_BULK_STORE)
-    mirror_stores(e, (Mirrored){op, op->from, op->operands + a->rank, op->from_off, points, store_bulk, bytes, cells});
 }
 
 void emit_prefetch(Emit *e, const Op *op) {

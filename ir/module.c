@@ -505,7 +505,7 @@ static void use_buffer_shape(Uses *u, const Buffer *b) {
     u->scalars[f->pitch - 1] = true;
 }
 
-const char *const mirror_names[MIRROR_ARGS] = {"below", "above", "down", "up"};
+const char *const mirror_names[MIRROR_ARGS] = {"below", "above", "down", "up", "down_row", "up_row"};
 
 /* Appends an argument to `k`. */
 static void push_arg(Module *m, Kernel *k, KArg arg) { ARENA_PUSH(m->arena, k->args, k->nargs, arg); }

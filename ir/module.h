@@ -455,8 +455,17 @@ typedef struct Array {
 typedef enum KArgKind { KARG_BUFFER, KARG_SCALAR, KARG_STEP, KARG_MIRROR } KArgKind;
 /* What is stored to buffer `index` in rows that other parts of the grid have as ghost cells is stored there, too (pass
  * mirror-stores): coordinates along the dimension that is cut below `below`, and from `above` on; and how many bytes
- * behind the buffer's cell that of the part below, and of the part above, is. An i64 each. */
-typedef enum MirrorArg { MIRROR_BELOW, MIRROR_ABOVE, MIRROR_DOWN, MIRROR_UP, MIRROR_ARGS } MirrorArg;
+ * behind the buffer's cell that of the part below, and of the part above, is, where the coordinate along dimension 0 is
+ * 0, and so many more for each one further, if another dimension is cut. An i64 each. */
+typedef enum MirrorArg {
+  MIRROR_BELOW,
+  MIRROR_ABOVE,
+  MIRROR_DOWN,
+  MIRROR_UP,
+  MIRROR_DOWN_ROW,
+  MIRROR_UP_ROW,
+  MIRROR_ARGS
+} MirrorArg;
 extern const char *const mirror_names[MIRROR_ARGS];
 /* An argument of a kernel: a pointer to buffer `index`, the value of scalar `index`, the number of the launch's
  * first step (i64), or `mirror` of a buffer that has copies in other parts. */

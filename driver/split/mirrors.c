@@ -63,8 +63,6 @@ static bool is_end(const StcPlan *p, const Transfer *t, int d) {
   for (int k = 0; k < f->box.rank; k++)
     if (k != d && !is_same(t, &x, &y, k))
       return false;
-  if (d > 0 && x.hi[d] - x.lo[d] != y.hi[d] - y.lo[d])
-    return false;
   return goes_down(p, t, d) ? t->lo[d] - t->shift[d] == lo : t->hi[d] < to->lo[d] && t->hi[d] - t->shift[d] == hi;
 }
 
@@ -84,6 +82,20 @@ static int64_t step_of_stores(const StcPlan *q, int f) {
   return step;
 }
 
+/* By how many bytes more two cells of the field that lie beside each other along dimension 0 are apart in the part that
+ * gets the transfer than in the one that sends it; 0: dimension 0 is cut, and all cells are as far apart. */
+static int64_t row_more(const StcPlan *p, const Transfer *t, int d) {
+  const PartPlan *from = &p->split->part[t->from], *to = &p->split->part[t->to];
+  const Field *f = &from->module->fields[t->field];
+  CellArray x = part_array(from, t->field), y = part_array(to, t->field);
+  int64_t size = type_bytes(from->module, f->type), there = size, here = size;
+  for (int k = 1; k < f->box.rank; k++) {
+    here *= x.hi[k] - x.lo[k] + 1;
+    there *= y.hi[k] - y.lo[k] + 1;
+  }
+  return d ? there - here : 0;
+}
+
 /* May launches make the transfer by themselves? */
 static bool can_store(const StcPlan *p, const Transfer *t, int d) {
   const Split *s = p->split;
@@ -91,7 +103,8 @@ static bool can_store(const StcPlan *p, const Transfer *t, int d) {
   if (!from || !to || from->build->code.module->nfields <= t->field || !is_end(p, t, d))
     return false;
   int64_t step = step_of_stores(from, t->field);
-  return step && (t->whole.to - t->whole.from) % step == 0 && from->device.kind->reaches(&from->device, &to->device);
+  return step && (t->whole.to - t->whole.from) % step == 0 && row_more(p, t, d) % step == 0 &&
+         from->device.kind->reaches(&from->device, &to->device);
 }
 
 /* Has each part at most one other to store a field to on either side? */
@@ -164,7 +177,7 @@ static bool mirrors_slot(const StcPlan *q, const Const *scalars, int named, cons
       continue;
     for (int b = 0; b < k->nargs; b++)
       n += k->args[b].kind == KARG_MIRROR && k->args[b].index == k->args[a].index;
-    all = all && n == MIRROR_ARGS;
+    all = all && n >= MIRROR_DOWN_ROW;
   }
   return all;
 }
@@ -357,9 +370,11 @@ static const Mirror *find_mirrors(const StcPlan *p, int i) {
       continue;
     bool down = goes_down(p, t, d);
     values[slot].value[down ? MIRROR_BELOW : MIRROR_ABOVE] = down ? t->hi[d] - t->shift[d] + 1 : t->lo[d] - t->shift[d];
-    values[slot].value[down ? MIRROR_DOWN : MIRROR_UP] =
-        (int64_t)((uintptr_t)other->memory.slots[slot].memory + (uintptr_t)t->whole.to -
-                  (uintptr_t)q->memory.slots[slot].memory - (uintptr_t)t->whole.from);
+    int64_t more = row_more(p, t, d),
+            first = (int64_t)((uintptr_t)other->memory.slots[slot].memory + (uintptr_t)t->whole.to -
+                              (uintptr_t)q->memory.slots[slot].memory - (uintptr_t)t->whole.from);
+    values[slot].value[down ? MIRROR_DOWN : MIRROR_UP] = first - more * t->lo[0];
+    values[slot].value[down ? MIRROR_DOWN_ROW : MIRROR_UP_ROW] = more;
   }
   return values;
 }

@@ -54,8 +54,8 @@ static StcStatus choose_here(StcPlan *p) {
   if (asked(s, "store") && !s->mirrors && s->ntransfers)
     return diag_error(p->w.diags, no_loc(),
                       "ghost cells cannot be sent by `store`: that takes NVIDIA GPUs which reach each other's memory, "
-                      "and parts that are cut along one dimension and have no more than one neighbour on a side; leave "
-                      ":store out of --split"),
+                      "kernels other than pipelines of warps, and parts that are cut along one dimension and have no "
+                      "more than one neighbour on a side; leave :store out of --split"),
            STC_DEVICE;
   if (near || !asked(s, "peer") || !s->ntransfers)
     return STC_OK;

@@ -30,7 +30,7 @@ static KArg parse_mirror(Parser *p) {
   while (a.mirror < MIRROR_ARGS && !reader_accept_word(&p->r, mirror_names[a.mirror]))
     a.mirror++;
   if (a.mirror == MIRROR_ARGS)
-    reader_error(&p->r, p->r.tok.loc, "expected below, above, down or up");
+    reader_error(&p->r, p->r.tok.loc, "expected below, above, down, up, down_row or up_row");
   a.index = text_ref(p, module_find_buffer, "buffer");
   return a;
 }
