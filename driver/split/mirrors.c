@@ -16,13 +16,14 @@
 
 #include <string.h>
 
-/* What plans with such launches have. dimension: the one that is cut. field, number: the transfers that are stored.
- * whole: by slot, has an exchange brought all of it up to date since mirrors_begin; exchanges: how many there were.
- * values: by part here, by slot. */
+/* What plans with such launches have. dimension: the one that is cut.
+ * whole: by slot, has an exchange brought all of it up to date since mirrors_begin; sent: there was one since the last
+ * launch that stored; exchanges: how many there were. values: by part here, by slot. */
 typedef struct Mirrors {
   int dimension;
   bool *whole;
   int exchanges;
+  bool sent;
   Mirror **values;
 } Mirrors;
 
@@ -132,6 +133,18 @@ static bool are_alike(const Split *s) {
   return same;
 }
 
+/* Would the last launch before an exchange be made in windows on all parts, so that copies go beside it? */
+static bool are_apart(StcPlan *p) {
+  const Split *s = p->split;
+  bool apart = true;
+  for (int i = s->begin; i < s->end; i++) {
+    windows_foresee(p, i);
+    apart = apart && s->part[i].made && s->part[i].made->apart;
+    s->part[i].made = NULL;
+  }
+  return apart;
+}
+
 void mirrors_open(StcPlan *p) {
   Split *s = p->split;
   const StcPlan *q = s->part[s->begin].plan;
@@ -139,7 +152,7 @@ void mirrors_open(StcPlan *p) {
   bool can = d >= 0 && s->transport == &transport_peer && s->ntransfers && are_alike(s) && are_single(p, d);
   for (int i = 0; i < s->ntransfers && can; i++)
     can = can_store(p, &s->transfers[i], d);
-  if (!can)
+  if (!can || (!s->by && are_apart(p)))
     return;
   Mirrors *x = ARENA_NEW(p->w.arena, Mirrors);
   *x = (Mirrors){.dimension = d,
@@ -297,6 +310,7 @@ void mirrors_note(StcPlan *p) {
   for (int i = 0; i < s->ntransfers; i++)
     x->whole[q->memory.of_field[s->transfers[i].field]] = true;
   x->exchanges++;
+  x->sent = true;
 }
 
 bool mirrors_are_settled(StcPlan *p) {
@@ -391,7 +405,8 @@ static StcStatus end_part(StcPlan *p, int i) {
 StcStatus mirrors_run(StcPlan *p, int64_t steps) {
   Split *s = p->split;
   StcStatus st = STC_OK;
-  bool any = false;
+  bool any = s->mirrors->sent; /* copies wait for no more of a launch than is in their way */
+  s->mirrors->sent = false;
   for (int i = s->begin; i < s->end && !st; i++) {
     st = windows_begin(p, i, steps, &any);
     if (st && st != STC_INTERRUPTED)

@@ -27,9 +27,9 @@ static bool is_exchanged(const Module *m, const Buffer *b) {
 static void note_bulk(void *user, Op *op) { *(bool *)user |= op->code == OP_BULK_STORE; }
 
 /* Do kernels of the step store where a test of each row is in nobody's way? Tiles with classes are not trimmed to what
- * the part owns. The warps of a pipeline all wait for the one thread that has rows copied out, of which each test is a
- * tenth: star2d1r on 2048 x 8192 of 8192^2 took 148 us for 16 steps and the exchange, and 135 with copies behind the
- * launch (four H200, 2026-11-29). */
+ * the part owns. The warps of a pipeline all wait for the one thread that has rows copied out, and a test takes
+ * a tenth of its time: star2d1r on 2048 x 8192 of 8192^2 took 148 us for 16 steps and the exchange, and 135 with copies
+ * behind the launch (four H200, 2026-11-29). */
 static bool suits(const Module *m) {
   bool bulk = false, classes = false;
   for (int i = 0; i < m->nkernels; i++) {
