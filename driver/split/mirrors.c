@@ -13,6 +13,7 @@
  * Cells that launches do not store, those of edges that stay as they are, are in both copies of a field once each copy
  * was exchanged as always; until then that is done. All other exchanges are as without. */
 #include "driver/split/split.h"
+#include "passes/base/tuning.h"
 
 #include <string.h>
 
@@ -30,13 +31,21 @@ typedef struct Mirrors {
 /* So many exchanges bring all copies of fields up to date, or nothing does. */
 enum { ENOUGH_EXCHANGES = 8 };
 
+/* Is a part so small that all blocks of a launch may run at once? */
+static bool are_small(const Split *s) {
+  double points = 1;
+  for (int d = 0; d < s->rank; d++)
+    points *= (double)(s->part[0].hi[d] - s->part[0].lo[d] + 1);
+  return s->rank <= GRID_RANK && points <= tuning.many_rounds[s->rank - 1];
+}
+
 bool mirrors_wanted(const StcPlan *p) {
   const Split *s = p->split;
   int cut = 0;
   for (int d = 0; d < s->rank; d++)
     cut += s->parts[d] > 1;
-  bool alone = !s->net || s->net->size == 1;
-  return cut == 1 && alone && !s->turns && p->device.kind->reaches && (!s->by || strcmp(s->by, "store") == 0);
+  bool alone = !s->net || s->net->size == 1, asked = s->by && strcmp(s->by, "store") == 0;
+  return cut == 1 && alone && !s->turns && p->device.kind->reaches && (asked || (!s->by && are_small(s)));
 }
 
 /* ---------------------------------------------------------------- where cells go */
