@@ -111,6 +111,11 @@ static double points_of(const int64_t *size, int rank) {
   return points;
 }
 
+/* Do the rows of a CPU's tiles, or of its plain loops, suit the size of the grid? */
+static bool rows_are_open(const Schedule *s) {
+  return schedule_rows_are_open(s) || (family_is_plain(s->family) && !schedule_says_any(s, KNOBS_NUMBERS));
+}
+
 /* Are the rows of a thread of a frame's kernels open, which suit the size: steps are made at edges, and no plan says
  * them?
  */
@@ -123,7 +128,7 @@ static void reduce_size(const StcProgram *p, const TargetInfo *t, int64_t size[M
   memcpy(s.size, size, sizeof s.size);
   s.family = t->simt ? s.family : schedule_family(t, &s);
   if (schedule_depends_on_size(&s) || (t->simt && (schedule_gives_steps(&s) || frame_is_open(&s))) ||
-      (!t->simt && schedule_rows_are_open(&s)) ||
+      (!t->simt && rows_are_open(&s)) ||
       (t->simt && schedule_rows_are_open(&s) && schedule_size_is_large(&s, p->module->grid.rank)))
     return;
   bool parted = schedule_parts_edges(&s, p->module->grid.rank);
@@ -136,9 +141,9 @@ void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, bool padde
   memset(size, 0, sizeof *size * MAX_RANK);
   Schedule open = p->schedule, *s = &open;
   open.family = t->simt ? open.family : schedule_family(t, s);
-  bool simple = t->simt ? family_is_plain(s->family) : !schedule_rows_are_open(s);
+  bool simple = t->simt ? family_is_plain(s->family) : !rows_are_open(s);
   bool chosen = schedule_depends_on_size(s) || (t->simt && (schedule_gives_steps(s) || frame_is_open(s)));
-  if (!chosen && (simple || (s->edges && !schedule_rows_are_open(s))))
+  if (!chosen && (simple || (s->edges && !rows_are_open(s))))
     return;
   int rank = p->module->grid.rank;
   if (p->options.grid[0])

@@ -136,6 +136,14 @@ static bool says_cut(PassContext *c, const Module *m, const Schedule *s) {
   return same;
 }
 
+/* The family of a launch for each stencil; loops of targets without threads come in blocks that suit the grid. */
+static Schedule naive_for_grid(const PassContext *c) {
+  Schedule s = {.family = FAMILY_NAIVE};
+  if (!c->target->simt && c->schedule)
+    memcpy(s.size, c->schedule->size, sizeof s.size);
+  return s;
+}
+
 /* Chooses a tile for the size of the grid, where one is better than the usual choice, for module `m`, which is cut, in
  * *want; naive, where that is better still. */
 static void suit_grid(PassContext *c, const Module *m, Schedule *want) {
@@ -144,7 +152,7 @@ static void suit_grid(PassContext *c, const Module *m, Schedule *want) {
   if (!schedule_suit(c, m, most_levels(m, &by), &tile))
     return;
   if (plan_is_naive(m, want, &tile))
-    tile = (Schedule){.family = FAMILY_NAIVE};
+    tile = naive_for_grid(c);
   else if (want->family == FAMILY_AUTO && !family_row(tile.family)->streamed && c->target->simt)
     diag_remark(c->diags, no_loc(), "tiles overlap and are not streamed: that is better on a small grid");
   *want = tile;
@@ -344,7 +352,7 @@ bool plan_make(PassContext *c, const Module *m, Schedule *s) {
     return false;
   suit_grid(c, trial, &want);
   if (is_better_apart(c, trial, &want))
-    want = (Schedule){.family = FAMILY_NAIVE};
+    want = naive_for_grid(c);
   if (family_is_plain(want.family))
     return plan_tile(&with, trial, s);
   bool ok = resolve_first(&with, trial, &want, &first) && plan_tile(&with, plan_tiled_copy(trial, first.T), s) &&

@@ -93,10 +93,43 @@ static int32_t beyond_halo(const Launch *l, int d, int32_t points) {
   return points;
 }
 
+/* How many blocks of `s` the grid has, INT64_MAX where its size is not known; points: those of one. */
+static int64_t blocks_of(const Resolve *r, const Schedule *s, int64_t *points) {
+  int64_t blocks = 1;
+  *points = 1;
+  for (int d = 0; d < r->rank; d++) {
+    int64_t size = r->want.size[d];
+    if (size <= 0)
+      return INT64_MAX;
+    blocks *= (size + s->block[d] - 1) / s->block[d];
+    *points *= size < s->block[d] ? size : s->block[d];
+  }
+  return blocks;
+}
+
+/* The dimension in which blocks are widest that the user left open, but for the last of several: -1: none. */
+static int widest_of_rows(const Resolve *r, const Schedule *s) {
+  int widest = -1;
+  for (int d = 0; d < r->rank - (r->rank > 1); d++)
+    if (!r->want.block[d] && s->block[d] > 1 && (widest < 0 || s->block[d] > s->block[widest]))
+      widest = d;
+  return widest;
+}
+
+/* Makes open blocks of plain loops smaller until all cores have several: then one that is late hands on what it has not
+ * begun. A block keeps so many points that its beginning does not count. */
+static void share_rows(const Resolve *r, Schedule *s) {
+  int64_t points;
+  for (int d; blocks_of(r, s, &points) < (int64_t)tuning.loop_blocks * r->target->cores &&
+              points / 2 >= (int64_t)tuning.loop_least && (d = widest_of_rows(r, s)) >= 0;)
+    s->block[d] /= 2;
+}
+
 void tile_default_block(const Resolve *r, const Launch *l, Schedule *s) {
+  bool rows = !r->target->simt && !(l && l->n > 1);
   const int64_t *table = (r->target->simt ? tuning.tile_block
-                          : l && l->n > 1 ? tuning.loop_tile
-                                          : tuning.loop_rows)[r->rank - 1];
+                          : rows          ? tuning.loop_rows
+                                          : tuning.loop_tile)[r->rank - 1];
   int64_t product = 1;
   for (int d = 0; d < GRID_RANK; d++) {
     s->block[d] = d >= r->rank ? 1 : r->want.block[d] ? r->want.block[d] : (int32_t)table[d];
@@ -108,6 +141,8 @@ void tile_default_block(const Resolve *r, const Launch *l, Schedule *s) {
       s->block[d] = beyond_halo(l, d, s->block[d]);
     product *= s->block[d];
   }
+  if (rows)
+    share_rows(r, s);
   for (int d; is_too_large(r, l, s, product) && (d = widest_open(r, l, s)) >= 0;) {
     s->block[d] /= 2;
     product /= 2;
