@@ -240,13 +240,18 @@ void computer_room(double *left, double *total);
 void device_room(Device *d, double *left, double *total);
 /* host-figures.c: this CPU: what Linux calls it (empty: it does not say), bytes of the second-level cache of a core and
  * of the last cache (0: not known), GB/s that one thread gets from memory and all `threads` together, measured at once
- * in some tenths of a second (0: there was no memory to measure with). */
+ * in some tenths of a second (0: there was no memory to measure with); GHz that a core runs at, likewise. */
 typedef struct HostFigures {
   char name[96];
   int threads;
-  double own_cache, last_cache, core_bandwidth, bandwidth;
+  double own_cache, last_cache, core_bandwidth, bandwidth, clock;
 } HostFigures;
 void host_figures(int threads, HostFigures *out);
+/* Bytes of the last cache, by itself. */
+double host_last_cache(void);
+/* GB/s that `threads` threads together get from arrays of `bytes` bytes in all that they come back to, measured in some
+ * milliseconds: what a step gets whose fields stay in the caches (0: as above). */
+double host_cache_bandwidth(int threads, double bytes);
 /* Threads that it runs by default: the cores that this process may use. */
 int host_threads(void);
 /* Functions of devices whose memory is this computer's: zeros, their return, copies; there is nothing to wait for. */

@@ -2,6 +2,7 @@
 #include "driver/device/device.h"
 #include "driver/device/host.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,7 +14,7 @@ typedef struct Sums {
 } Sums;
 
 /* Bytes that one addition of those below moves; times that each is made, of which the best counts. */
-enum { SUM_BYTES = 3 * sizeof(double), MEASURED = 3, MOST_CACHES = 8 };
+enum { SUM_BYTES = 3 * sizeof(double), MEASURED = 3, CACHED_TURNS = 8, MOST_CACHES = 8 };
 
 /* Adds the numbers of thread `block` (a HostKernelFn). */
 static void add_share(void *const *args, const int64_t *block, char *scratch) {
@@ -36,9 +37,9 @@ static double *sum_memory(size_t n) {
   return memory;
 }
 
-/* GB/s that `threads` threads get from memory together, by arrays of `bytes` bytes in all, two of the same size; 0:
- * there is no memory or no thread for that. */
-static double measure_memory(int threads, size_t bytes) {
+/* GB/s that `threads` threads get from memory together, by arrays of `bytes` bytes in all, two of the same size, which
+ * are added `turns` times in a row; 0: there is no memory or no thread for that. */
+static double measure_memory(int threads, size_t bytes, int turns) {
   HostPool pool = {0};
   size_t n = bytes / (2 * sizeof(double)) / (size_t)threads * (size_t)threads;
   Sums s = {sum_memory(n), sum_memory(n), n / (size_t)threads};
@@ -46,14 +47,35 @@ static double measure_memory(int threads, size_t bytes) {
   bool ok = s.to && s.from && host_pool_start(&pool, threads, 1);
   for (int i = 0; i <= MEASURED && ok; i++) {
     double start = clock_seconds();
-    host_pool_each(&pool, add_share, (void *[]){&s});
-    double gbs = (double)n * SUM_BYTES / (clock_seconds() - start) / 1e9;
+    for (int j = 0; j < turns; j++)
+      host_pool_each(&pool, add_share, (void *[]){&s});
+    double gbs = (double)n * turns * SUM_BYTES / (clock_seconds() - start) / 1e9;
     best = i && gbs > best ? gbs : best;
   }
   if (ok)
     host_pool_stop(&pool);
   free(s.to);
   free(s.from);
+  return best;
+}
+
+double host_cache_bandwidth(int threads, double bytes) { return measure_memory(threads, (size_t)bytes, CACHED_TURNS); }
+
+/* GHz of a core: by products that wait for each other, which take three cycles each on the CPUs that are known, and of
+ * which the fastest of many runs counts. */
+static double measure_clock(void) {
+  enum { PRODUCTS = 20000, RUNS = 50, CYCLES = 3 };
+  static volatile uint64_t kept;
+  double best = 0;
+  for (int i = 0; i < RUNS; i++) {
+    uint64_t x = kept | 3;
+    double start = clock_seconds();
+    for (int k = 0; k < PRODUCTS; k++)
+      x *= x;
+    kept = x;
+    double ghz = CYCLES * (double)PRODUCTS / (clock_seconds() - start) / 1e9;
+    best = ghz > best ? ghz : best;
+  }
   return best;
 }
 
@@ -93,6 +115,8 @@ static double cache_bytes(int level) {
   return bytes * (unit == 'K' ? 1 << 10 : unit == 'M' ? 1 << 20 : 1);
 }
 
+double host_last_cache(void) { return cache_bytes(3) > 0 ? cache_bytes(3) : cache_bytes(2); }
+
 int host_threads(void) {
   cpu_set_t set = host_cpus();
   return CPU_COUNT(&set);
@@ -100,11 +124,11 @@ int host_threads(void) {
 
 void host_figures(int threads, HostFigures *out) {
   size_t least = (size_t)64 << 20;
-  *out = (HostFigures){.threads = threads};
+  *out = (HostFigures){.threads = threads, .clock = measure_clock()};
   read_name(out->name, sizeof out->name);
   out->own_cache = cache_bytes(2);
-  out->last_cache = cache_bytes(3) > 0 ? cache_bytes(3) : out->own_cache;
+  out->last_cache = host_last_cache();
   size_t bytes = 4 * out->last_cache > (double)least ? (size_t)(4 * out->last_cache) : least;
-  out->core_bandwidth = measure_memory(1, bytes);
-  out->bandwidth = threads > 1 ? measure_memory(threads, bytes) : out->core_bandwidth;
+  out->core_bandwidth = measure_memory(1, bytes, 1);
+  out->bandwidth = threads > 1 ? measure_memory(threads, bytes, 1) : out->core_bandwidth;
 }

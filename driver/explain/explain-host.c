@@ -14,13 +14,18 @@ StcStatus explain_host(Explanation *e) {
                         .bits = target_vector_bits(e->target),
                         .cache = h->last_cache,
                         .core_bandwidth = h->core_bandwidth,
-                        .bandwidth = h->bandwidth};
+                        .bandwidth = h->bandwidth,
+                        .clock = h->clock};
   Schedule sized = {.family = FAMILY_AUTO};
   memcpy(sized.size, e->extents, sizeof sized.size);
   e->stencils = plan_tiles(e->stencils, &e->schedule);
   if (e->stencils->slice_of)
     sized = plan_of_slice(&sized);
   e->cpu_time = cpu_expect(&e->cpu, e->stencils, &e->schedule, e->scalars, sized.size);
+  if (e->cpu_time.cached) {
+    e->cpu.cached = host_cache_bandwidth(e->threads, e->cpu_time.fields);
+    e->cpu_time = cpu_expect(&e->cpu, e->stencils, &e->schedule, e->scalars, sized.size);
+  }
   double ns = e->cpu_time.arithmetic + e->cpu_time.lines + e->cpu_time.memory;
   e->gpts = ns > 0 ? 1 / ns : 0;
   e->info.bandwidth = h->bandwidth;
@@ -36,13 +41,16 @@ static void print_bytes(FILE *to, double bytes) {
 void explain_print_host(FILE *to, const Explanation *e) {
   const HostFigures *h = &e->host;
   const CpuTime *t = &e->cpu_time;
-  fprintf(to, "%d thread%s; vectors of %d bits; caches: ", h->threads, h->threads > 1 ? "s" : "", e->cpu.bits);
+  fprintf(to, "%d thread%s of %.1f GHz; vectors of %d bits; caches: ", h->threads, h->threads > 1 ? "s" : "", h->clock,
+          e->cpu.bits);
   print_bytes(to, h->own_cache);
   fprintf(to, " a core, the last one ");
   print_bytes(to, h->last_cache);
   fprintf(to, "\nmemory, measured now: %.1f GB/s by one thread", h->core_bandwidth);
   if (h->threads > 1)
     fprintf(to, ", %.1f by %d", h->bandwidth, h->threads);
+  if (e->cpu.cached > 0)
+    fprintf(to, "; as large as the fields, in the caches: %.1f", e->cpu.cached);
   fprintf(to, "\n\na point and step: %.4g additions, %.4g bytes; all fields ", t->additions, t->bytes);
   print_bytes(to, t->fields);
   fprintf(to, "%s\n  arithmetic         %.3f ns\n  beginning of lines %.3f ns\n  %-18s %.3f ns\n",

@@ -1,10 +1,11 @@
 /* cpu-expect.c: the time that a step of a plan is expected to take on a given CPU, for `stc explain`: whatever the
  * family is, by what is counted before anything is lowered.
  *
- * A core computes with whole vectors, begins lines of streamed tiles, and moves bytes; these times add up. The numbers
- * of a core were fitted to 36 schedules of seven programs on one core (docs/lab/cpu.md), which they meet within a
- * factor of 1.2 (mean by squares); what memory gives is measured by who asks. Plans are not chosen by them, but by the
- * numbers of cpu-stream-cost.c, so that they do not depend on the machine that compiles. */
+ * A core computes with whole vectors, begins lines of streamed tiles, and moves bytes; these times add up. What
+ * memory, the caches and the clock give is measured by who asks; the other numbers were fitted to 36 schedules of seven
+ * programs on one core of an AMD EPYC, and to eight programs on 2 and 16 cores of an Intel Xeon (docs/lab/cpu.md).
+ * Plans are not chosen by them, but by the numbers of cpu-stream-cost.c, so that they do not depend on the machine that
+ * compiles. */
 #include "passes/launch/slices.h"
 #include "passes/plan/cost/count.h"
 #include "passes/launch/launch.h"
@@ -34,7 +35,7 @@ static double share_of(const CpuCost *c, const Box *box) {
 static void add_arithmetic(const CpuCost *c, double additions, Type t) {
   double lanes = (double)c->cpu->bits / (8 * fmax(4, type_size(t)));
   c->out->additions += additions;
-  c->out->arithmetic += additions * tuning.expect_addition / lanes;
+  c->out->arithmetic += additions * tuning.expect_addition / c->cpu->clock / lanes;
 }
 
 /* Tiles there are for a point in dimension `d` under mapping `p`. */
@@ -138,7 +139,8 @@ CpuTime cpu_expect(const CpuFigures *cpu, const Module *m, const Schedule *s, co
   t.cached = cpu->cache > 0 && t.fields < tuning.expect_cached * cpu->cache;
   t.arithmetic /= cpu->cores;
   t.lines /= cpu->cores;
-  t.memory = t.cached ? t.bytes * tuning.expect_cache_byte / cpu->cores
-                      : t.bytes / (tuning.expect_memory * fmin(cpu->bandwidth, cpu->cores * cpu->core_bandwidth));
+  t.memory = t.cached && cpu->cached > 0
+                 ? t.bytes / cpu->cached
+                 : t.bytes / (tuning.expect_memory * fmin(cpu->bandwidth, cpu->cores * cpu->core_bandwidth));
   return t;
 }

@@ -174,10 +174,11 @@ const Module *plan_tiles(const Module *m, const Schedule *s);
 /* ---------------------------------------------------------------- cpu-expect.c */
 
 /* A CPU. bits: of a vector; cache: bytes of the last level of its caches, 0: not known; bytes a nanosecond that one
- * core gets from memory, and all that are used together. */
+ * core gets from memory, and all that are used together; cached: the same of all from fields that stay in the caches,
+ * 0: not known; clock: cycles a nanosecond. */
 typedef struct CpuFigures {
   int32_t cores, bits;
-  double cache, core_bandwidth, bandwidth;
+  double cache, core_bandwidth, bandwidth, cached, clock;
 } CpuFigures;
 /* What a step is expected to take on it, nanoseconds a point: the arithmetic and the beginnings of lines, shared by the
  * cores, and memory, or the last cache where all fields fit that (cached); of the step's reductions, too. bytes: that
