@@ -117,7 +117,7 @@ static void take_rates(const Target *t, TargetInfo *i, const TargetInfo *device)
   i->cores = (int32_t)cores;
   i->clock = clock;
   i->bandwidth = bandwidth;
-  i->kept_cache = device->cache_bytes > 0 ? 0.5 * cache : i->kept_cache;
+  i->kept_cache = i->simt && device->cache_bytes > 0 ? 0.5 * cache : i->kept_cache;
   i->cache_bytes = cache;
 }
 

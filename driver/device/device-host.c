@@ -30,6 +30,7 @@ static StcStatus host_open(Device *d) {
   if (d->index == 0)
     return diag_error(d->w->diags, no_loc(), "device host:0: the number is that of threads, from 1"), STC_USAGE;
   d->limits.cores = cores;
+  d->limits.cache_bytes = host_last_cache();
   d->limits.late = true;
   d->description = arena_printf(d->w->arena, "host, %d thread%s", cores, cores == 1 ? "" : "s");
   d->state = ARENA_NEW(d->w->arena, HostState);

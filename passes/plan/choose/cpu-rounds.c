@@ -20,11 +20,11 @@ static double streamed_ns(PassContext *c, const Module *m, int first, int end, b
     k = group_length(end - i, m->stencils + i);
     const Launch *l = part_launch(m, m->nstencils, m->stencils, i, i + k);
     if (schedule_streamed(c, c->schedule, l, 1, &s)) {
-      sum += loops_apart_ns(c->target, m, i, i + k);
+      sum += loops_apart_ns(c->target, m, NULL, i, i + k);
       continue;
     }
     CpuStreamParts w = cpu_stream_parts(c->target, stream_alone(l));
-    sum += cpu_stream_ns(&w, &s);
+    sum += cpu_stream_ns(&w, &s, false);
     *several = *several || k > 1;
   }
   return sum;
@@ -58,7 +58,7 @@ bool cpu_streams_rounds(PassContext *c, const Module *m) {
     return false;
   for (int r = 0, first = 0; r < m->nrepeats; r++) {
     int n = rounds_in_a_row(trial, &trial->repeats[r], &first);
-    loops += n ? loops_apart_ns(c->target, trial, first, first + n) : 0;
+    loops += n ? loops_apart_ns(c->target, trial, NULL, first, first + n) : 0;
     streamed += n ? streamed_ns(&with, trial, first, first + n, &several) : 0;
   }
   bool better = several && (asked->repeats || streamed < tuning.clearly * loops);

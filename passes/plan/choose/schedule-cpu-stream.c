@@ -106,7 +106,7 @@ static Widths tried(const Launch *l, const Schedule *want, int d) {
 static void search(const CpuStreamParts *w, const Schedule *want, int d, Schedule *s, Schedule *best, double *ns) {
   const Launch *l = w->p->l;
   if (d >= GRID_RANK || d == l->m->grid.rank) {
-    double took = cpu_stream_ns(w, s);
+    double took = cpu_stream_ns(w, s, false);
     if (took < *ns && tile_bytes(w->t, w->p, s) <= w->t->max_shared_bytes) {
       *best = *s;
       *ns = took;

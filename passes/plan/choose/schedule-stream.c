@@ -179,13 +179,13 @@ static int good_T(const Chooser *r, int64_t most, bool fewer) {
 }
 
 /* The time that a step is expected to take in tiles of T steps that one thread streams; INFINITY: there are none. */
-static double streamed_time(const Chooser *r, int T) {
+static double streamed_time(const Chooser *r, int T, bool sized) {
   Schedule s;
   const Mapping *p = usual_tile(r, T, true, &s);
   if (!p)
     return INFINITY;
   CpuStreamParts w = cpu_stream_parts(r->c->target, p);
-  return tile_fits(r->c->target, p, &s) ? cpu_stream_ns(&w, &s) : INFINITY;
+  return tile_fits(r->c->target, p, &s) ? cpu_stream_ns(&w, &s, sized) : INFINITY;
 }
 
 /* Most time steps a tile that are asked about (core_tried_levels), and twice that: tiles that suit how often runs stop.
@@ -199,7 +199,7 @@ static int fastest_T(const Chooser *r, int64_t most, double ns[MOST_SUITED]) {
   int top = cpu_stream_most_levels(r->m), best = 0;
   double least = INFINITY;
   for (const int32_t *of = tuning.core_tried_levels; *of && *of <= top && *of <= most && *of <= MOST_WALKED; of++) {
-    ns[*of] = streamed_time(r, *of);
+    ns[*of] = streamed_time(r, *of, false);
     if (ns[*of] < tuning.shorter_stream * least) {
       least = ns[*of];
       best = *of;
@@ -239,7 +239,7 @@ static double time_between_stops(const Chooser *exact, int T, int64_t every, dou
     if (every < t)
       continue;
     if (exact && ns[t] == 0)
-      ns[t] = streamed_time(exact, t);
+      ns[t] = streamed_time(exact, t, false);
     sum += (double)(every / t * t) * about_ns(ns, t);
     every %= t;
   }
@@ -371,9 +371,11 @@ static const char *cpu_stream_is_not_better(const Chooser *r, int64_t most, bool
   if (no || T == asked_T(r->c, most) * (T > 1) || r->m->time_tile > 1)
     return no;
   bool each;
-  double loops = loops_ns(r->c->target, r->m, &each);
-  *apart = each && loops <= streamed_time(r, T);
-  return loops <= streamed_time(r, T) ? "plain loops are expected to be faster" : NULL;
+  double loops = loops_ns(r->c->target, r->m, NULL, &each), cached = loops_ns(r->c->target, r->m, r->want->size, &each);
+  bool better = loops <= streamed_time(r, T, false) ||
+                (each && r->rank == 2 && tuning.loops_clearly * cached <= streamed_time(r, T, true));
+  *apart = each && better;
+  return better ? "plain loops are expected to be faster" : NULL;
 }
 
 bool loops_beat_streams(PassContext *c, const Module *m, const Schedule *want, int64_t most) {

@@ -59,8 +59,9 @@ typedef struct CpuStreamParts {
 } CpuStreamParts;
 CpuStreamParts cpu_stream_parts(const TargetInfo *t, const Mapping *p);
 /* Nanoseconds that a core is expected to take for a point and time step, all that is computed twice and waited for
- * among them; tiles of s->T steps on a grid of s->size, infinite where they store nothing. */
-double cpu_stream_ns(const CpuStreamParts *w, const Schedule *s);
+ * among them; tiles of s->T steps on a grid of s->size, infinite where they store nothing. sized: the last cache gives
+ * what it has room for; else all comes from memory, by which tiles are compared with each other. */
+double cpu_stream_ns(const CpuStreamParts *w, const Schedule *s, bool sized);
 /* What a core takes for `body` at a point, in additions: for its arithmetic, or its accesses where these are more. */
 double cpu_body_additions(const Module *m, const Block *body);
 /* Bytes a point that launch `l` moves from and to memory: what is written over comes first. halo: points loaded for
@@ -74,11 +75,12 @@ bool loops_hide_memory(const TargetInfo *t, const Launch *step);
 bool loops_are_better_apart(const TargetInfo *t, const Module *m);
 /* The nanoseconds a point that a step of `m` is expected to take in plain loops: of a launch a stencil (*apart), or,
  * where one of them cannot be that, of one in tiles, which was measured to be the slower one wherever rows can be
- * streamed through all stencils. */
-double loops_ns(const TargetInfo *t, const Module *m, bool *apart);
+ * streamed through all stencils. size: extents of the grid, for which the last cache may have room; NULL: all comes
+ * from memory. */
+double loops_ns(const TargetInfo *t, const Module *m, const int64_t *size, bool *apart);
 /* The same of the stencils from number `first` to before `end` of that step, as a launch each; infinite where one of
  * them cannot be one. */
-double loops_apart_ns(const TargetInfo *t, const Module *m, int first, int end);
+double loops_apart_ns(const TargetInfo *t, const Module *m, const int64_t *size, int first, int end);
 
 /* ---------------------------------------------------------------- known-masks.c */
 

@@ -59,8 +59,30 @@ static double instance_ns(const TargetInfo *t, const Module *m, const Stencil *s
   return tuning.core_point * (type_size(m->fields[st->targets[0]].type) > 4 ? 2 : 1) + arithmetic_ns(t, m, st);
 }
 
-/* Nanoseconds of memory for a point that are not hidden by `arithmetic` nanoseconds of it. */
-static double exposed_ns(const TargetInfo *t, double bytes, double arithmetic) {
+/* Bytes of all fields of `m` on a grid of extents `size`, second copies of those that a step makes anew among them; 0:
+ * an extent is not known. */
+static double fields_bytes(const Module *m, const int64_t *size) {
+  double points = slices_of_size(m->grid.rank, size), bytes = 0;
+  for (int d = 0; d < m->grid.rank; d++)
+    points *= size[d] > 0 ? (double)size[d] : 0;
+  for (int f = 0; f < m->nfields; f++)
+    if (!m->fields[f].temp)
+      bytes += (double)type_size(m->fields[f].type) * (m->fields[f].input ? 1 : 2);
+  return points * bytes;
+}
+
+/* Do all fields of `m` on a grid of extents `size` stay in the last cache? */
+static bool is_cached(const TargetInfo *t, const Module *m, const int64_t *size) {
+  double bytes = fields_bytes(m, size);
+  return bytes > 0 && bytes < tuning.expect_cached * t->cache_bytes;
+}
+
+/* Nanoseconds of a core for `bytes` bytes of a point that come from and go to the last cache, where the fields of `m`
+ * on a grid of extents `size` (NULL: any) stay there, else to memory, which all cores share and which `arithmetic`
+ * nanoseconds hide in part. */
+static double exposed_ns(const TargetInfo *t, const Module *m, const int64_t *size, double bytes, double arithmetic) {
+  if (size && is_cached(t, m, size))
+    return bytes * tuning.core_byte;
   return fmax(bytes * t->cores / t->bandwidth - fmax(arithmetic - tuning.core_hidden, 0), 0);
 }
 
@@ -160,7 +182,7 @@ CpuStreamParts cpu_stream_parts(const TargetInfo *t, const Mapping *p) {
   return w;
 }
 
-double cpu_stream_ns(const CpuStreamParts *w, const Schedule *s) {
+double cpu_stream_ns(const CpuStreamParts *w, const Schedule *s, bool sized) {
   const Mapping *p = w->p;
   CpuStreamCost c = {w, p, s, {0}};
   for (int d = 0; d < p->l->m->grid.rank; d++) {
@@ -169,26 +191,26 @@ double cpu_stream_ns(const CpuStreamParts *w, const Schedule *s) {
       return INFINITY;
     c.per[d] = size > 0 ? ceil(size / width) / size : 1 / width;
   }
-  double memory = exposed_ns(w->t, memory_bytes(&c), w->longest);
+  double memory = exposed_ns(w->t, p->l->m, sized ? s->size : NULL, memory_bytes(&c), w->longest);
   return (compute_ns(&c) + memory + lost_ns(&c)) * unevenness(&c) / p->l->steps;
 }
 
 /* ---- plain loops */
 
 bool loops_hide_memory(const TargetInfo *t, const Launch *step) {
-  return exposed_ns(t, cpu_moved_bytes(step, 1), longest_ns(t, step->m, step->n, step->st)) <= 0;
+  return exposed_ns(t, step->m, NULL, cpu_moved_bytes(step, 1), longest_ns(t, step->m, step->n, step->st)) <= 0;
 }
 
 /* Nanoseconds a point of a launch of plain loops: of the points of thin pieces it has so few that they do not count. */
-static double plain_ns(const TargetInfo *t, Launch *l) {
+static double plain_ns(const TargetInfo *t, Launch *l, const int64_t *size) {
   double sum = 0;
   launch_copy_back(l);
   for (int i = 0; i < l->n && !l->thin; i++)
     sum += instance_ns(t, l->m, &l->st[i]);
-  return l->thin ? 0 : sum + exposed_ns(t, cpu_moved_bytes(l, 1), longest_ns(t, l->m, l->n, l->st));
+  return l->thin ? 0 : sum + exposed_ns(t, l->m, size, cpu_moved_bytes(l, 1), longest_ns(t, l->m, l->n, l->st));
 }
 
-double loops_apart_ns(const TargetInfo *t, const Module *m, int first, int end) {
+double loops_apart_ns(const TargetInfo *t, const Module *m, const int64_t *size, int first, int end) {
   int32_t n;
   const Stencil *st = last_level(m, &n);
   double apart = 0;
@@ -196,35 +218,35 @@ double loops_apart_ns(const TargetInfo *t, const Module *m, int first, int end) 
     if (is_history_stencil(m, &st[i]))
       return INFINITY;
     Launch *l = part_launch(m, n, st, i, i + 1);
-    apart += l->illegal ? INFINITY : plain_ns(t, l);
+    apart += l->illegal ? INFINITY : plain_ns(t, l, size);
   }
   return apart;
 }
 
 /* The same of all stencils of a step. */
-static double apart_ns(const TargetInfo *t, const Module *m) {
+static double apart_ns(const TargetInfo *t, const Module *m, const int64_t *size) {
   int32_t n;
   last_level(m, &n);
-  return loops_apart_ns(t, m, 0, n);
+  return loops_apart_ns(t, m, size, 0, n);
 }
 
 /* The same of the step as one launch, in tiles. */
-static double whole_ns(const TargetInfo *t, const Module *m) {
+static double whole_ns(const TargetInfo *t, const Module *m, const int64_t *size) {
   int32_t n;
   const Stencil *st = last_level(m, &n);
   Launch *whole = part_launch(m, n, st, 0, n);
-  return whole->illegal ? INFINITY : plain_ns(t, whole);
+  return whole->illegal ? INFINITY : plain_ns(t, whole, size);
 }
 
 bool loops_are_better_apart(const TargetInfo *t, const Module *m) {
   int32_t n;
-  double apart = apart_ns(t, m);
+  double apart = apart_ns(t, m, NULL);
   last_level(m, &n);
-  return n > 1 && isfinite(apart) && apart < whole_ns(t, m);
+  return n > 1 && isfinite(apart) && apart < whole_ns(t, m, NULL);
 }
 
-double loops_ns(const TargetInfo *t, const Module *m, bool *apart) {
-  double each = apart_ns(t, m);
+double loops_ns(const TargetInfo *t, const Module *m, const int64_t *size, bool *apart) {
+  double each = apart_ns(t, m, size);
   *apart = isfinite(each);
-  return *apart ? each : whole_ns(t, m);
+  return *apart ? each : whole_ns(t, m, size);
 }
