@@ -1,5 +1,5 @@
 /* emptied.c: the record of tuned numbers with nothing in it that only chooses among plans: 1 stands there. With it in
- * place of passes/base/tuning.c stc chooses badly, but of a plan that says all it makes the same kernels
+ * place of passes/base/tuning.c and ir/measured.c stc chooses badly, but of a plan that says all it makes the same kernels
  * (tests/plan-alone.py). */
 #include "passes/base/tuning.h"
 
@@ -26,19 +26,25 @@ const Tuning tuning = {
 #include "passes/base/tuning.def"
 };
 
+const Measured measured = {
+#define MEASURED(name, value, fit, ...) .name = NUMBER_##fit(value),
+#define MEASURED_FROM_2(name, two, three, fit, ...) .name = {0, NUMBER_##fit(two), NUMBER_##fit(three)},
+#include "ir/measured.def"
+};
+
 /* What ops take decides what equations compute early, too. */
 const OpWeights op_weights = {
-#define TUNING_OP(name, additions, instructions, fast, f64, special, ...) \
+#define MEASURED_OP(name, additions, instructions, fast, f64, special, ...) \
   .name = {additions, instructions, fast, f64, special},
-#include "passes/base/tuning.def"
+#include "ir/measured.def"
 };
 
 const ModelNumbers model_finished = {
-#define TUNING_MODEL(name, finished, counted, fit, ...) .name = NUMBER_##fit(finished),
-#include "passes/base/tuning.def"
+#define MEASURED_MODEL(name, finished, counted, fit, ...) .name = NUMBER_##fit(finished),
+#include "ir/measured.def"
 };
 
 const ModelNumbers model_counted = {
-#define TUNING_MODEL(name, finished, counted, fit, ...) .name = NUMBER_##fit(counted),
-#include "passes/base/tuning.def"
+#define MEASURED_MODEL(name, finished, counted, fit, ...) .name = NUMBER_##fit(counted),
+#include "ir/measured.def"
 };

@@ -22,7 +22,7 @@ static void count_op(void *user, Op *op) {
 }
 
 void budget_schedule(Diags *d, const Module *m, Schedule *want) {
-  if (m->level != LEVEL_SIR || m->nstencils < tuning.many_stencils || !is_open(want))
+  if (m->level != LEVEL_SIR || m->nstencils < measured.many_stencils || !is_open(want))
     return;
   want->family = FAMILY_NAIVE;
   diag_remark(d, no_loc(),
@@ -45,8 +45,8 @@ static void count_wide(void *user, Op *op) {
 
 /* Seconds that the compiler behind LLVM takes for a kernel, about. */
 static double compiler_seconds(const Counted *c) {
-  double seconds = tuning.slow_seconds * pow((double)c->ops / tuning.slow_ops, tuning.slow_power);
-  return c->wide ? seconds : seconds / tuning.slow_narrow;
+  double seconds = measured.slow_seconds * pow((double)c->ops / measured.slow_ops, measured.slow_power);
+  return c->wide ? seconds : seconds / measured.slow_narrow;
 }
 
 /* What the kernels of `m` are to the compiler behind LLVM: the longest one, its ops and those of all, and seconds for
@@ -98,7 +98,7 @@ static bool smaller_tile(const Schedule *used, Schedule *want) {
 static bool budget_threads(Diags *d, const Module *m, const Schedule *asked, const Schedule *used, Schedule *want) {
   Burden b = burden_of(m);
   bool open = is_open(want);
-  if (((double)b.most < tuning.endless_kernel && b.seconds < tuning.patience) || says_tiles(asked))
+  if (((double)b.most < measured.endless_kernel && b.seconds < measured.patience) || says_tiles(asked))
     return false;
   if (open)
     want->family = FAMILY_NAIVE;
@@ -121,7 +121,7 @@ bool budget_kernels(Diags *d, const Module *m, bool simt, const Schedule *asked,
     block_walk(m->kernels[k].body, count_op, &ops);
     most = ops > most ? ops : most;
   }
-  if ((double)most < tuning.long_kernel || !is_open(want))
+  if ((double)most < measured.long_kernel || !is_open(want))
     return false;
   want->family = FAMILY_NAIVE;
   diag_remark(d, no_loc(),
@@ -136,8 +136,8 @@ CodegenQuick budget_codegen(Diags *d, const Module *m, bool simt) {
   int64_t ops = 0;
   for (int k = 0; k < m->nkernels; k++)
     block_walk(m->kernels[k].body, count_op, &ops);
-  CodegenQuick quick = (double)ops < (simt ? tuning.many_ops_simt : tuning.many_ops) ? QUICK_NOT
-                       : (double)ops < tuning.too_many_ops || simt                   ? QUICK_PASSES
+  CodegenQuick quick = (double)ops < (simt ? measured.many_ops_simt : measured.many_ops) ? QUICK_NOT
+                       : (double)ops < measured.too_many_ops || simt                   ? QUICK_PASSES
                                                                                      : QUICK_ALL;
   if (quick)
     diag_remark(d, no_loc(),
@@ -164,20 +164,20 @@ bool budget_compiler(Diags *d, const Module *m, bool simt, const Schedule *asked
   const Kernel *longest = b.longest;
   int64_t most = b.most, all = b.all;
   double seconds = b.seconds;
-  if ((double)most >= tuning.endless_kernel) {
+  if ((double)most >= measured.endless_kernel) {
     diag_error(d, longest->loc,
                "kernel %s has %" PRId64 " operations, and at most %.0f are given to a GPU's compiler: %s",
-               longest->name, most, tuning.endless_kernel, shorter_by(asked));
+               longest->name, most, measured.endless_kernel, shorter_by(asked));
     return false;
   }
-  if (longest && seconds >= tuning.endless_told) {
+  if (longest && seconds >= measured.endless_told) {
     diag_error(d, longest->loc,
                "%d kernels have %" PRId64 " operations, %s %" PRId64 " of them: the GPU's compiler may take %.0f s for "
                "all together, and is given what takes %.0f s at most: %s",
-               m->nkernels, all, longest->name, most, seconds, tuning.endless_told, shorter_by(asked));
+               m->nkernels, all, longest->name, most, seconds, measured.endless_told, shorter_by(asked));
     return false;
   }
-  if (longest && seconds >= tuning.slow_told)
+  if (longest && seconds >= measured.slow_told)
     diag_warning(d, longest->loc,
                  "%d kernel%s %" PRId64 " operations, %s %" PRId64 " of them: the GPU's compiler may take %.0f s for "
                  "all together; fewer time steps (-T) or points a thread (-elems) make fewer",
@@ -195,7 +195,7 @@ static int64_t instructions(const char *entry, const char **end) {
   return n;
 }
 
-int64_t budget_instructions(const Schedule *want) { return says_tiles(want) ? (int64_t)tuning.endless_code : 0; }
+int64_t budget_instructions(const Schedule *want) { return says_tiles(want) ? (int64_t)measured.endless_code : 0; }
 
 bool budget_assembly(Diags *d, const char *ptx, const Schedule *want) {
   int64_t most = budget_instructions(want);

@@ -273,8 +273,8 @@ CodegenOptions program_codegen_options(const StcProgram *p, const Module *m, con
   o.most = budget_instructions(&p->schedule);
   if (!p->options.opt_level) {
     o.quick = budget_codegen(p->w.diags, m, target_info(t)->simt);
-    o.straight = (int64_t)tuning.long_straight;
-    o.long_function = (int64_t)tuning.long_function;
+    o.straight = (int64_t)measured.long_straight;
+    o.long_function = (int64_t)measured.long_function;
   }
   return o;
 }

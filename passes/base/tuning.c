@@ -23,19 +23,3 @@ const Tuning tuning = {
   .name = {NUMBERS warps, NUMBERS lanes, NUMBERS lines, NUMBERS cells, NUMBERS planes},
 #include "passes/base/tuning.def"
 };
-
-const OpWeights op_weights = {
-#define TUNING_OP(name, additions, instructions, fast, f64, special, ...) \
-  .name = {additions, instructions, fast, f64, special},
-#include "passes/base/tuning.def"
-};
-
-const ModelNumbers model_finished = {
-#define TUNING_MODEL(name, finished, counted, ...) .name = finished,
-#include "passes/base/tuning.def"
-};
-
-const ModelNumbers model_counted = {
-#define TUNING_MODEL(name, finished, counted, ...) .name = counted,
-#include "passes/base/tuning.def"
-};

@@ -1,4 +1,4 @@
-/* weights.c: what an op takes, by the one record of it (base/tuning.def), and the registers of a body. */
+/* weights.c: what an op takes, by the one record of it (ir/measured.def), and the registers of a body. */
 #include "passes/base/weights.h"
 
 #include "passes/base/tuning.h"
@@ -9,7 +9,7 @@ static bool is_reciprocal(const Op *op) {
          op->operands[0]->def->code == OP_CONST && op->operands[0]->def->cval.f == 1;
 }
 
-/* The row of an op (tuning.def). */
+/* The row of an op (measured.def). */
 static OpWeight weight_of(const Op *op) {
   static const OpWeight nothing;
   const OpWeights *w = &op_weights;

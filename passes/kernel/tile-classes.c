@@ -577,7 +577,7 @@ static bool can_part(const Kernel *k) {
  * time together. */
 static bool is_parted(const Classifier *x, const Kernel *k) {
   return can_part(k) && !k->leaves_out &&
-         (x->c->target->simt ? inner_is_worthwhile(k) : 2 * (double)inner_ops(k->body) >= tuning.long_kernel);
+         (x->c->target->simt ? inner_is_worthwhile(k) : 2 * (double)inner_ops(k->body) >= measured.long_kernel);
 }
 
 /* What tiles a kernel computes: those of all classes, all but mixed ones, or mixed ones alone. */
@@ -591,7 +591,7 @@ typedef struct Making {
 
 /* Sets of which of the classes kernel `k` gets a version of its own: as many as its length allows. */
 static void choose_versions(const Classifier *x, const Kernel *k, Making *how) {
-  double ops = (double)inner_ops(k->body), most = x->c->target->simt ? MOST_OPS : tuning.long_kernel;
+  double ops = (double)inner_ops(k->body), most = x->c->target->simt ? MOST_OPS : measured.long_kernel;
   how->parted = is_parted(x, k);
   how->has[CLASS_ALL] = (how->parted ? 1 : 2) * ops < most;
   how->has[CLASS_NONE] = how->dead || (how->parted ? 2 : 3) * ops < most;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""fit.py STC FILE.json... [--card=h200] [--write] [--keep=FILE.json]: fits the numbers of passes/base/tuning.def that are marked for it to what was measured.
+"""fit.py STC FILE.json... [--card=h200] [--write] [--keep=FILE.json]: fits the numbers of ir/measured.def that are marked for it to what was measured.
 
 The files are of `stc bench --json` or sweep.py, of one card, and should hold many schedules (--also) of several programs on small and large
 grids. For each row `stc explain --format=json` says what the model is told of its kernels, and of its tiles as they are counted before they are
@@ -22,9 +22,9 @@ import subprocess
 import sys
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-RECORD = os.path.join(TOP, "passes", "base", "tuning.def")
-MODEL_ROW = re.compile(r'^TUNING_MODEL\((\w+), ([^,]+), ([^,]+), (FITTED|FINISHED|COUNTED|SET), ', re.M)
-PLAIN_ROW = re.compile(r'^TUNING\((\w+), ([^,]+), ', re.M)
+RECORD = os.path.join(TOP, "ir", "measured.def")
+MODEL_ROW = re.compile(r'^MEASURED_MODEL\((\w+), ([^,]+), ([^,]+), (FITTED|FINISHED|COUNTED|SET), ', re.M)
+PLAIN_ROW = re.compile(r'^MEASURED\((\w+), ([^,]+), ', re.M)
 COLUMNS = ("finished", "counted")
 BOUNDS = 7
 LATENCY, MEMORY, CACHE = 4, 5, 6
@@ -48,7 +48,7 @@ def write(values, names):
         text = f.read()
     for i, c in enumerate(COLUMNS):
         for name in names[c]:
-            text = re.sub(r"^(TUNING_MODEL\(%s,(?: [^,]+,){%d}) [^,]+," % (name, i), lambda m, v=values[c][name]: "%s %.3g," % (m[1], v), text, flags=re.M)
+            text = re.sub(r"^(MEASURED_MODEL\(%s,(?: [^,]+,){%d}) [^,]+," % (name, i), lambda m, v=values[c][name]: "%s %.3g," % (m[1], v), text, flags=re.M)
     with open(RECORD, "w", encoding="utf-8") as f:
         f.write(text)
 

@@ -43,7 +43,7 @@ class Fit(unittest.TestCase):
 
     def test_fits_and_writes(self):
         with tempfile.TemporaryDirectory() as folder:
-            own = os.path.join(folder, "tuning.def")
+            own = os.path.join(folder, "measured.def")
             shutil.copy(fit.RECORD, own)
             old, fit.RECORD = fit.RECORD, own
             before, names = fit.record()
@@ -75,11 +75,11 @@ class Fit(unittest.TestCase):
 
     def test_notices_another_model(self):
         with tempfile.TemporaryDirectory() as folder:
-            own = os.path.join(folder, "tuning.def")
+            own = os.path.join(folder, "measured.def")
             with open(fit.RECORD, encoding="utf-8") as f:
                 text = f.read()
             with open(own, "w", encoding="utf-8") as f:
-                f.write(re.sub(r"TUNING_MODEL\(blend, [^,]+, [^,]+,", "TUNING_MODEL(blend, 1.6, 1.6,", text))
+                f.write(re.sub(r"MEASURED_MODEL\(blend, [^,]+, [^,]+,", "MEASURED_MODEL(blend, 1.6, 1.6,", text))
             old, fit.RECORD = fit.RECORD, own
             with self.assertRaisesRegex(SystemExit, "model.c has changed, and this script has not"):
                 self.run_on(folder)
@@ -111,7 +111,8 @@ class Chosen(unittest.TestCase):
 
 class Record(unittest.TestCase):
     """The record is whole, and holds nothing else. What a test may name stands without comments and texts."""
-    ROW = re.compile(r"^TUNING(_\w+)?\((\w+), ", re.M)
+    ROW = re.compile(r"^(?:TUNING|MEASURED)(_\w+)?\((\w+), ", re.M)
+    RECORDS = [os.path.join(fit.TOP, *path) for path in (("passes", "base", "tuning.def"), ("ir", "measured.def"))]
     FACTS = {0.5, 1, 2}
     PARTS = ["passes/plan", "passes/launch", "passes/tile", "passes/lower", "passes/kernel"]
     DRIVER = [f"driver/{name}" for name in ["program", "files", "artifact", "instance", "split", "cli"]]
@@ -122,16 +123,18 @@ class Record(unittest.TestCase):
         """The code of these folders and those in them, but for the record itself: (file, text)."""
         for folder in folders:
             for path in sorted(glob.glob(os.path.join(fit.TOP, folder, "**", "*.[ch]"), recursive=True)):
-                if not os.path.basename(path).startswith("tuning."):
+                if not os.path.basename(path).startswith(("tuning.", "measured.")):
                     with open(path, encoding="utf-8") as f:
                         yield path, re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\])*"', " ", f.read(), flags=re.S)
 
     def test_every_number_is_read(self):
-        with open(fit.RECORD, encoding="utf-8") as f:
-            rows = self.ROW.findall(f.read())
+        rows = []
+        for record in self.RECORDS:
+            with open(record, encoding="utf-8") as f:
+                rows += self.ROW.findall(f.read())
         text = " ".join(t for _, t in self.sources("passes", *self.DRIVER))
         reads = {"_OP": r"\bw->", "_MODEL": r"\bm->"}
-        unread = [name for kind, name in rows if not re.search(reads.get(kind, r"\btuning\.") + name + r"\b", text)]
+        unread = [name for kind, name in rows if not re.search(reads.get(kind, r"\b(?:tuning|measured)\.") + name + r"\b", text)]
         self.assertGreater(len(rows), 90)
         self.assertEqual(unread, [])
 
@@ -145,7 +148,7 @@ class Record(unittest.TestCase):
                 if not number.isdigit() and not known:
                     found.append((os.path.basename(path), number))
             found += [(os.path.basename(path), t) for t in re.findall(r"\bstatic const (?:double|u?int\w*) \w+(?:\[\w*\])+ = \{+\s*(?!0\})\d", text)]
-        self.assertEqual(found, [], "numbers that were found by measuring stand in passes/base/tuning.def, with unit and meaning")
+        self.assertEqual(found, [], "numbers that were found by measuring stand in passes/base/tuning.def or ir/measured.def, with unit and meaning")
 
 
 if __name__ == "__main__":

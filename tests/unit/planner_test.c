@@ -240,24 +240,24 @@ FIXTURE_TEST(test_registers) {
   RegisterNeed loop = {.live = 100, .early = 100, .addresses = 4, .rounds = true},
                straight = {.live = 100, .early = 120}, few = {.live = 20, .early = 20, .several = true};
   int32_t spilled;
-  assert_int_equal(model_registers(&CARD, 32, &loop, &spilled), (int)(4 + tuning.stream_live * 100));
+  assert_int_equal(model_registers(&CARD, 32, &loop, &spilled), (int)(4 + measured.stream_live * 100));
   assert_int_equal(spilled, 0);
-  assert_int_equal(model_registers(&CARD, 32, &straight, &spilled), (int)(tuning.point_base + 100));
-  assert_int_equal(model_registers(&CARD, 32, &few, &spilled), (int)(tuning.cells_base + tuning.cells_live * 20));
+  assert_int_equal(model_registers(&CARD, 32, &straight, &spilled), (int)(measured.point_base + 100));
+  assert_int_equal(model_registers(&CARD, 32, &few, &spilled), (int)(measured.cells_base + measured.cells_live * 20));
   RegisterNeed tests = loop, exchanged = {.live = 100, .early = 100, .several = true, .exchanged = true};
   TargetInfo places = CARD;
   tests.conditions = 27;
-  assert_int_equal(model_registers(&places, 32, &tests, &spilled), (int)(4 + tuning.stream_live * 100));
+  assert_int_equal(model_registers(&places, 32, &tests, &spilled), (int)(4 + measured.stream_live * 100));
   places.conditions = 7;
-  assert_int_equal(model_registers(&places, 32, &tests, &spilled), (int)(4 + tuning.stream_live * 100 + 20));
+  assert_int_equal(model_registers(&places, 32, &tests, &spilled), (int)(4 + measured.stream_live * 100 + 20));
   tests.rounds = false;
-  assert_int_equal(model_registers(&places, 32, &tests, &spilled), (int)(tuning.point_base + 100));
-  assert_int_equal(model_registers(&CARD, 32, &exchanged, &spilled), (int)(tuning.exchanged_live * 100));
+  assert_int_equal(model_registers(&places, 32, &tests, &spilled), (int)(measured.point_base + 100));
+  assert_int_equal(model_registers(&CARD, 32, &exchanged, &spilled), (int)(measured.exchanged_live * 100));
   assert_int_equal(spilled, 0);
   assert_int_equal(model_registers(&CARD, 512, &exchanged, &spilled), 128);
-  assert_int_equal(spilled, (int)(tuning.exchanged_live * 100 - 128 - tuning.saved_words));
+  assert_int_equal(spilled, (int)(measured.exchanged_live * 100 - 128 - measured.saved_words));
   assert_int_equal(model_registers(&CARD, 1024, &loop, &spilled), 64);
-  assert_int_equal(spilled, 100 - 64 - (int)tuning.saved_words);
+  assert_int_equal(spilled, 100 - 64 - (int)measured.saved_words);
 }
 
 /* A launch of `blocks` blocks of `threads` threads that issue 1e5 instructions. */
@@ -298,9 +298,9 @@ FIXTURE_TEST(test_fetched) {
  * kernels, to which this was not fitted, is not. */
 FIXTURE_TEST(test_straight) {
   LaunchLoad brief = busy(100, 32), longer = brief, longest = brief;
-  brief.straight = tuning.straight_held;
-  longer.straight = 1.5 * tuning.straight_held;
-  longest.straight = 3 * tuning.straight_held;
+  brief.straight = measured.straight_held;
+  longer.straight = 1.5 * measured.straight_held;
+  longest.straight = 3 * measured.straight_held;
   double once = model_counted_launch(&CARD, &brief).alone[BOUND_ISSUE];
   assert_float_equal(model_counted_launch(&CARD, &longer).alone[BOUND_ISSUE] / once,
                      1 + model_counted.straight_lost / 2, 1e-9);

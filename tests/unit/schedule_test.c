@@ -333,7 +333,7 @@ FIXTURE_TEST(test_remainder_late) {
 FIXTURE_TEST(test_budget_assembly) {
   Str ptx = {.arena = f->arena};
   str_add(&ptx, ".visible .entry short(\n)\n{\n\tret;\n}\n.visible .entry long(\n)\n{\n");
-  for (int i = 0; i < (int)tuning.endless_code; i++)
+  for (int i = 0; i < (int)measured.endless_code; i++)
     str_add(&ptx, "\tadd.f32 %f1, %f1, %f1;\n");
   str_add(&ptx, "\tret;\n}\n");
   Schedule s[] = {{.family = FAMILY_AUTO},

@@ -48,7 +48,7 @@ static double frame_seconds(const PassContext *c, const Frame *f, int T, const i
   for (int i = 0; i < f->n; i++)
     if (f->launches[i].role == FRAME_INNER)
       bytes += frame_points(f, &f->launches[i].depth, size, scalars) * launch_bytes(f->launches[i].l);
-  return T * (f->nlevels * tuning.apart_gap + bytes / rate) + tuning.apart_gap;
+  return T * (f->nlevels * measured.apart_gap + bytes / rate) + measured.apart_gap;
 }
 
 /* Can tiles of plan `s` make the step `step`? */
@@ -200,7 +200,7 @@ void prefer_framed(PassContext *c, const Module *m, double *expected, Schedule *
   Schedule framed;
   int n;
   Launch **l = naive_launches(m, m->nstencils, m->stencils, &n);
-  *expected += s->T > 1 ? 0 : waits_of(n, l) * tuning.apart_gap;
+  *expected += s->T > 1 ? 0 : waits_of(n, l) * measured.apart_gap;
   if (framed_plan(c, m, c->schedule, &framed, &seconds, &why) && seconds < tuning.clearly * *expected) {
     diag_remark(c->diags, no_loc(), "tiles make %d steps inside, and what layers at edges reach is made step by step",
                 (int)framed.T);

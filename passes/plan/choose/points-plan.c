@@ -125,7 +125,7 @@ static double around_seconds(const PassContext *c, const Module *m, const Frame 
       bytes += pieces_have_launches(c->target, f->launches[i].l, f->launches[i].role == FRAME_EDGE)
                    ? bytes_of_pieces(f->launches[i].l, all - inside)
                    : (all - inside) * launch_bytes(f->launches[i].l);
-  return alone_levels(f) * tuning.apart_gap + bytes / rate;
+  return alone_levels(f) * measured.apart_gap + bytes / rate;
 }
 
 /* Are most tiles of `s` on a grid of rank `rank` and extents `size` away from its edges? What a launch takes is counted

@@ -149,7 +149,7 @@ int32_t stream_rows(const TargetInfo *t, const Mapping *p, const Schedule *s, co
     return s->chunk;
   double at_once = blocks_at_once(t, p, s);
   if (s->cluster > 1) {
-    double cores = t->cores * (s->cluster > 2 ? tuning.cluster_cores : 1);
+    double cores = t->cores * (s->cluster > 2 ? measured.cluster_cores : 1);
     return planes_of_clusters((int64_t)(cores * at_once) / s->cluster * s->cluster, (int64_t)across, size[0], more,
                               s->chunk);
   }

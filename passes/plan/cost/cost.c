@@ -4,7 +4,7 @@
  * One count decides. What a tile does is counted in the terms in which finished kernels are, registers included, but
  * before it is lowered (`tile-work.c`, `stream-work.c`; a unit test compares the two counts), and
  * `model_counted_launch` says how long that takes; the fastest is taken. It is the function for finished kernels with
- * numbers of its own (the column `counted` of `tuning.def`), and knows three things more: a block at an edge, whose
+ * numbers of its own (the column `counted` of `measured.def`), and knows three things more: a block at an edge, whose
  * accesses are tested, takes 0.7 cycles an instruction at least, 1.9 where a rule brings them back, so that long
  * streamed tiles of few blocks wait for their last one; loops of more than 837 instructions are fetched anew; f64 waits
  * longer. What stays in the cache goes by the target's, if that is told. Beyond what was measured to be good nothing is
@@ -283,7 +283,7 @@ static double leave_dry(const PlanQuery *q, const PlanCandidate *k, LaunchLoad *
     load->work.fetched =
         model_fetched(&model_counted, load->work.instructions, load->work.instructions / load->work.rounds);
   load->work.shared *= 1 + more;
-  return tuning.class_launch;
+  return measured.class_launch;
 }
 
 void plan_cost(const PlanQuery *q, PlanCandidate *k) {

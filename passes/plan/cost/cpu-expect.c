@@ -35,7 +35,7 @@ static double share_of(const CpuCost *c, const Box *box) {
 static void add_arithmetic(const CpuCost *c, double additions, Type t) {
   double lanes = (double)c->cpu->bits / (8 * fmax(4, type_size(t)));
   c->out->additions += additions;
-  c->out->arithmetic += additions * tuning.expect_addition / c->cpu->clock / lanes;
+  c->out->arithmetic += additions * measured.expect_addition / c->cpu->clock / lanes;
 }
 
 /* Tiles there are for a point in dimension `d` under mapping `p`. */
@@ -74,7 +74,7 @@ static void add_tiled(const CpuCost *c, const Launch *l, const Schedule *s) {
       add_arithmetic(c, cells * cpu_body_additions(c->m, main_piece(c->m->arena, st)->body) / l->steps,
                      c->m->fields[st->targets[0]].type);
     if (streamed)
-      c->out->lines += rows * tiles_a_point(c, p, s, rank - 1) * tuning.expect_line / walk_lines(l) / l->steps;
+      c->out->lines += rows * tiles_a_point(c, p, s, rank - 1) * measured.expect_line / walk_lines(l) / l->steps;
   }
   c->out->bytes += cpu_moved_bytes(l, halo) / l->steps;
   add_copies(c, l);
@@ -136,11 +136,11 @@ CpuTime cpu_expect(const CpuFigures *cpu, const Module *m, const Schedule *s, co
   for (int f = 0; f < m->nfields; f++)
     if (!m->fields[f].temp)
       t.fields += points * share_of(&c, &m->fields[f].box) * (double)type_size(m->fields[f].type);
-  t.cached = cpu->cache > 0 && t.fields < tuning.expect_cached * cpu->cache;
+  t.cached = cpu->cache > 0 && t.fields < measured.expect_cached * cpu->cache;
   t.arithmetic /= cpu->cores;
   t.lines /= cpu->cores;
   t.memory = t.cached && cpu->cached > 0
                  ? t.bytes / cpu->cached
-                 : t.bytes / (tuning.expect_memory * fmin(cpu->bandwidth, cpu->cores * cpu->core_bandwidth));
+                 : t.bytes / (measured.expect_memory * fmin(cpu->bandwidth, cpu->cores * cpu->core_bandwidth));
   return t;
 }

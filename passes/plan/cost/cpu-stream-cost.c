@@ -44,7 +44,7 @@ double cpu_body_additions(const Module *m, const Block *body) {
 static double arithmetic_ns(const TargetInfo *t, const Module *m, const Stencil *st) {
   bool wide = type_size(m->fields[st->targets[0]].type) > 4;
   double per = wide ? t->f64_rate : t->f32_rate;
-  return tuning.core_slower * cpu_body_additions(m, main_piece(m->arena, st)->body) * t->cores / per;
+  return measured.core_slower * cpu_body_additions(m, main_piece(m->arena, st)->body) * t->cores / per;
 }
 
 /* Nanoseconds a point that an instance takes which shares a tile with others: where it computes few of the points it
@@ -53,10 +53,10 @@ static double instance_ns(const TargetInfo *t, const Module *m, const Stencil *s
   double kept = 0;
   for (int i = 0; i < st->ntargets && stencil_is_thin(m, st); i++)
     if (stencil_keeps(m, st, st->targets[i]))
-      kept += tuning.core_kept_point * (type_size(m->fields[st->targets[i]].type) > 4 ? 2 : 1);
+      kept += measured.core_kept_point * (type_size(m->fields[st->targets[i]].type) > 4 ? 2 : 1);
   if (kept > 0)
     return kept;
-  return tuning.core_point * (type_size(m->fields[st->targets[0]].type) > 4 ? 2 : 1) + arithmetic_ns(t, m, st);
+  return measured.core_point * (type_size(m->fields[st->targets[0]].type) > 4 ? 2 : 1) + arithmetic_ns(t, m, st);
 }
 
 /* Bytes of all fields of `m` on a grid of extents `size`, second copies of those that a step makes anew among them; 0:
@@ -74,7 +74,7 @@ static double fields_bytes(const Module *m, const int64_t *size) {
 /* Do all fields of `m` on a grid of extents `size` stay in the last cache? */
 static bool is_cached(const TargetInfo *t, const Module *m, const int64_t *size) {
   double bytes = fields_bytes(m, size);
-  return bytes > 0 && bytes < tuning.expect_cached * t->cache_bytes;
+  return bytes > 0 && bytes < measured.expect_cached * t->cache_bytes;
 }
 
 /* Nanoseconds of a core for `bytes` bytes of a point that come from and go to the last cache, where the fields of `m`
@@ -82,8 +82,8 @@ static bool is_cached(const TargetInfo *t, const Module *m, const int64_t *size)
  * nanoseconds hide in part. */
 static double exposed_ns(const TargetInfo *t, const Module *m, const int64_t *size, double bytes, double arithmetic) {
   if (size && is_cached(t, m, size))
-    return bytes * tuning.core_byte;
-  return fmax(bytes * t->cores / t->bandwidth - fmax(arithmetic - tuning.core_hidden, 0), 0);
+    return bytes * measured.core_byte;
+  return fmax(bytes * t->cores / t->bandwidth - fmax(arithmetic - measured.core_hidden, 0), 0);
 }
 
 /* The arithmetic of the longest instance of `n` at `st`. */
@@ -102,7 +102,7 @@ static double compute_ns(const CpuStreamCost *c) {
   for (int i = 0; i < l->n; i++) {
     const Stencil *st = &l->st[i];
     sum += c->w->ns[i] * area(c, st->extent.lo, st->extent.hi, rank) +
-           tuning.core_line[x] / c->w->lines * c->per[x] * area(c, st->extent.lo, st->extent.hi, x);
+           measured.core_line[x] / c->w->lines * c->per[x] * area(c, st->extent.lo, st->extent.hi, x);
   }
   return sum;
 }
@@ -154,9 +154,9 @@ static double apart_bytes(const Launch *l) {
 
 /* Nanoseconds a point that a core waits for rows that its second-level cache has lost. */
 static double lost_ns(const CpuStreamCost *c) {
-  double share = kept_bytes(c) / (tuning.core_cache * (double)c->w->t->shared_bytes),
-         kept = tuning.core_kept[c->p->l->m->grid.rank - 1];
-  return fmin(fmax(share - kept, 0) / tuning.core_lost, 1) * c->w->apart * tuning.core_byte;
+  double share = kept_bytes(c) / (measured.core_cache * (double)c->w->t->shared_bytes),
+         kept = measured.core_kept[c->p->l->m->grid.rank - 1];
+  return fmin(fmax(share - kept, 0) / measured.core_lost, 1) * c->w->apart * measured.core_byte;
 }
 
 /* How much longer all cores take than if their tiles came out even: the last tiles are begun at different times, and
@@ -168,7 +168,7 @@ static double unevenness(const CpuStreamCost *c) {
   if (isinf(tiles))
     return 1;
   double cores = c->w->t->cores;
-  return fmax(ceil(tiles / cores) * cores / tiles, 1 + (cores > 1 ? tuning.core_last_tile * cores / tiles : 0));
+  return fmax(ceil(tiles / cores) * cores / tiles, 1 + (cores > 1 ? measured.core_last_tile * cores / tiles : 0));
 }
 
 CpuStreamParts cpu_stream_parts(const TargetInfo *t, const Mapping *p) {

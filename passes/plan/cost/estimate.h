@@ -10,7 +10,8 @@
  *   model.c                  the time that such work takes on a target, and what bounds it
  *   cpu-expect.c             the time of a step on a CPU
  *   cost.c, tile-work.c, stream-work.c, cpu-stream-cost.c, fuse-cost.c   tiles that are not lowered (count.h, fuse.h)
- *   base/tuning.c            what was found by measuring (base/tuning.def)
+ *   base/tuning.c            rules of choice (base/tuning.def)
+ *   ir/measured.c            what hardware takes (ir/measured.def)
  *   plan/choose/compare.h    schedules compared by it, why a plan is as it is
  *
  * All figures are estimates; docs/performance.md says how far they are off. */

@@ -283,8 +283,8 @@ static double launch_ops(const TargetInfo *t, const Launch *l, const Schedule *s
 /* Registers that an instance of figures `g` would like a thread of `elements` points to have, beside what it keeps: its
  * first point's values, or all that these are loaded from, and what is loaded ahead for the others. */
 static double instance_registers(const Figures *g, int64_t elements) {
-  double live = tuning.live_part * g->live, first = live > g->alone ? live : g->alone;
-  return first + tuning.loaded_ahead * g->loads * (double)(elements - 1);
+  double live = measured.live_part * g->live, first = live > g->alone ? live : g->alone;
+  return first + measured.loaded_ahead * g->loads * (double)(elements - 1);
 }
 
 /* The registers of a thread of `elements` points, as many as a block can have, and the words that are spilled for want

@@ -140,16 +140,16 @@ static void count_turn(Count *c, const Op *op) {
   if (!seen)
     c->periods[c->nperiods++ % MOST_PERIODS] = op;
   c->w->instructions +=
-      rounds * (tuning.turn_code + (op->code == OP_WRAP ? 0 : tuning.mirror_code)) + (seen ? 0 : tuning.period_code);
-  c->w->f64 += rounds * tuning.turn_f64 + (seen ? 0 : tuning.period_f64);
-  c->w->special += (rounds + !seen) * tuning.turn_special;
+      rounds * (measured.turn_code + (op->code == OP_WRAP ? 0 : measured.mirror_code)) + (seen ? 0 : measured.period_code);
+  c->w->f64 += rounds * measured.turn_f64 + (seen ? 0 : measured.period_f64);
+  c->w->special += (rounds + !seen) * measured.turn_special;
 }
 
 /* Instructions of `op` on values of type `t`, `rough` ones if it need not round correctly. None of an addition that
  * takes a product in: that counts. */
 static double arithmetic_code(const Count *c, const Op *op, Type t, bool rough) {
   bool fuses = (c->m->contract || c->m->fast_math) && (op->code == OP_ADD || op->code == OP_SUB);
-  double n = is_by_constant(op) ? tuning.by_constant_code : rough ? tuning.rough_code : op_additions(op);
+  double n = is_by_constant(op) ? measured.by_constant_code : rough ? measured.rough_code : op_additions(op);
   if (fuses && (is_taken_in(c, op->operands[0]->def, op) || is_taken_in(c, op->operands[1]->def, op)))
     return 0;
   if (op->code == OP_SELECT)
@@ -159,11 +159,11 @@ static double arithmetic_code(const Count *c, const Op *op, Type t, bool rough) 
   if (is_offset(c, op))
     return 0;
   if (op->code == OP_INSIDE)
-    n = tuning.inside_code * op->noperands;
+    n = measured.inside_code * op->noperands;
   if (op_info[op->code].form == FORM_MAP)
-    n = tuning.bring_code * (t == TY_I64 ? 2 : 1);
+    n = measured.bring_code * (t == TY_I64 ? 2 : 1);
   if (op->code == OP_CONVERT && type_is_int(t) && type_is_int(op->results[0]->type))
-    return tuning.extend_code * (t == TY_I64 ? 2 : 1);
+    return measured.extend_code * (t == TY_I64 ? 2 : 1);
   return n * (t == TY_I64 || (t == TY_F64 && n > 1) ? 2 : 1);
 }
 
@@ -195,7 +195,7 @@ static void count_arithmetic(Count *c, const Op *op) {
   if (t == TY_F64 && op_additions(op) > 1)
     c->w->chained += op_f64_operations(op) * rounds / (is_ranged(op) && c->together > 1 ? c->together : 1);
   if ((op_additions(op) > 1 && !is_by_constant(op)) || converts)
-    c->w->special += rounds * (rough ? tuning.rough_special : op_special(op));
+    c->w->special += rounds * (rough ? measured.rough_special : op_special(op));
 }
 
 /* ---- places */
@@ -278,7 +278,7 @@ static bool count_place(Count *c, Place p) {
   }
   if (!loaded)
     c->places[c->nplaces++ % LAST_PLACES] = p;
-  c->w->instructions += known || loaded ? 0 : tuning.address_code * address_rounds(c, &p);
+  c->w->instructions += known || loaded ? 0 : measured.address_code * address_rounds(c, &p);
   return loaded;
 }
 
@@ -351,7 +351,7 @@ static void count_for(Count *c, const Op *op) {
     count_wait(c);
   c->w->rounds = c->rounds > c->w->rounds && !unrolled ? c->rounds : c->w->rounds;
   c->nplaces = unrolled ? c->nplaces : 0;
-  c->w->instructions += unrolled ? 0 : tuning.round_code * c->rounds;
+  c->w->instructions += unrolled ? 0 : measured.round_code * c->rounds;
   double own = c->w->instructions - before;
   if (!unrolled && n > 1 && own > 0 && !block_has_loop(op->blocks[0]))
     c->w->fetched += model_fetched(&model_finished, own, own / c->rounds);

@@ -166,7 +166,7 @@ double model_edge_seconds(const TargetInfo *t, const LaunchLoad *l) {
 
 /* How many times as long as from near caches it takes to fetch the straight code of launch `l`. */
 static double fetch_slowdown(const ModelNumbers *m, const LaunchLoad *l) {
-  return 1 + m->straight_lost * fmax(0, fmin(1, l->straight / tuning.straight_held - 1));
+  return 1 + m->straight_lost * fmax(0, fmin(1, l->straight / measured.straight_held - 1));
 }
 
 double model_kept_share(const TargetInfo *t, double bytes) {
@@ -232,7 +232,7 @@ LaunchTime model_part_launch(const TargetInfo *t, const LaunchLoad *l) {
   for (int b = BOUND_SHARED; b < BOUNDS; b++)
     time.alone[b] *= 1 + tuning.part_begun / blocks;
   blend(&m, &time);
-  time.seconds = fmax(time.seconds, time.launch + taken(l->blocks * tuning.block_start * 1e-9, r.clock));
+  time.seconds = fmax(time.seconds, time.launch + taken(l->blocks * measured.block_start * 1e-9, r.clock));
   return time;
 }
 

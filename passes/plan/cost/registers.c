@@ -12,10 +12,10 @@ int32_t registers_limit(const TargetInfo *t, int64_t threads) {
 
 double registers_wanted(const RegisterNeed *n) {
   if (n->rounds)
-    return n->addresses + tuning.stream_live * n->live + (n->early - n->live);
+    return n->addresses + measured.stream_live * n->live + (n->early - n->live);
   if (n->exchanged)
-    return tuning.exchanged_live * n->live;
-  return n->several ? tuning.cells_base + tuning.cells_live * n->live : tuning.point_base + n->live;
+    return measured.exchanged_live * n->live;
+  return n->several ? measured.cells_base + measured.cells_live * n->live : measured.point_base + n->live;
 }
 
 /* How many registers a word of a thread takes, of what it takes of NVIDIA's. */
@@ -35,7 +35,7 @@ static double condition_registers(const TargetInfo *t, const RegisterNeed *n) {
 int32_t model_registers(const TargetInfo *t, int64_t threads, const RegisterNeed *n, int32_t *spilled) {
   int32_t limit = registers_limit(t, threads);
   double wanted = word_registers(t, n) * registers_wanted(n) + condition_registers(t, n),
-         lacking = (n->exchanged ? wanted : n->live) - limit - tuning.saved_words;
+         lacking = (n->exchanged ? wanted : n->live) - limit - measured.saved_words;
   *spilled = lacking > 0 ? (int32_t)lacking : 0;
   return wanted < limit ? (int32_t)wanted : limit;
 }

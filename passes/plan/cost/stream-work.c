@@ -115,7 +115,7 @@ StreamWork *stream_work(const TargetInfo *t, const Mapping *p) {
                     .words = 1};
   for (int i = 0; i < p->l->n; i++)
     stencil_point_work(t, m, &p->l->st[i], &w->point);
-  w->point.instructions += tuning.element_code * own_elements(p->l);
+  w->point.instructions += measured.element_code * own_elements(p->l);
   for (int f = 0; f < m->nfields; f++) {
     const FieldUse *use = launch_use(p->l, f);
     double bytes = type_size(m->fields[f].type), words = type_words(m->fields[f].type);
