@@ -2,12 +2,12 @@
  *
  *   ablate rows              prints the rows' names
  *   ablate sums CASES        prints each case with a sum of its plan and kernel IR
- *   ablate set  SUMS [--all] reads "ROW[,ROW..]=VALUE N" and tries each on the first N of these cases: prints the setting,
- *                            how many cases change, how it ended, the first case that changes; without --all it stops there
+ *   ablate set  SUMS [--all] reads "ROW[,ROW..]=VALUE N" and tries each on the first N of these cases: prints the
+ * setting, how many cases change, how it ended, the first case that changes; without --all it stops there
  *
- * A case is a line "PATH MARCH MCPU REAL GRID". VALUE is xF, a factor for all numbers of the row, or a number in place of
- * each of them; of lists the first value alone is left. Each setting is tried in a process of its own: a value without
- * sense may crash it or take forever, which is a change, too. */
+ * A case is a line "PATH MARCH MCPU REAL GRID". VALUE is xF, a factor for all numbers of the row, or a number in place
+ * of each of them; of lists the first value alone is left. Each setting is tried in a process of its own: a value
+ * without sense may crash it or take forever, which is a change, too. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -164,7 +164,8 @@ static void try(const char *setting, int n, const uint64_t *sums, bool all) {
   int status;
   waitpid(child, &status, 0);
   const int first = state[0] >= 0 || !status ? state[0] : state[2];
-  printf("%s\t%d\t%s\t%s\n", setting, state[1] + !!status, status ? "crashed" : "ended", first >= 0 ? cases[first] : "-");
+  printf("%s\t%d\t%s\t%s\n", setting, state[1] + !!status, status ? "crashed" : "ended",
+         first >= 0 ? cases[first] : "-");
   fflush(stdout);
 }
 

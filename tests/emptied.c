@@ -1,6 +1,6 @@
 /* emptied.c: the record of tuned numbers with nothing in it that only chooses among plans: 1 stands there. With it in
- * place of passes/base/tuning.c and ir/measured.c stc chooses badly, but of a plan that says all it makes the same kernels
- * (tests/plan-alone.py). */
+ * place of passes/base/tuning.c and ir/measured.c stc chooses badly, but of a plan that says all it makes the same
+ * kernels (tests/plan-alone.py). */
 #include "passes/base/tuning.h"
 
 /* What stands for a number, and for a list of numbers in parentheses, by the row's `fit`. */

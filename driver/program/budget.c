@@ -137,8 +137,8 @@ CodegenQuick budget_codegen(Diags *d, const Module *m, bool simt) {
   for (int k = 0; k < m->nkernels; k++)
     block_walk(m->kernels[k].body, count_op, &ops);
   CodegenQuick quick = (double)ops < (simt ? measured.many_ops_simt : measured.many_ops) ? QUICK_NOT
-                       : (double)ops < measured.too_many_ops || simt                   ? QUICK_PASSES
-                                                                                     : QUICK_ALL;
+                       : (double)ops < measured.too_many_ops || simt                     ? QUICK_PASSES
+                                                                                         : QUICK_ALL;
   if (quick)
     diag_remark(d, no_loc(),
                 "%" PRId64 " operations in %d kernels are compiled in reasonable time by %s; -O3 has all of them", ops,

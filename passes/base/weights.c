@@ -92,6 +92,21 @@ int32_t body_live_words(Arena *a, Block *body) {
   return most;
 }
 
+/* Ops that op_is_of_scalars looks back, one of another, at most: expressions of params are short. */
+enum { SCALARS_DEEP = 6 };
+
+/* op_is_of_scalars, which looks back at most `deep` ops. */
+static bool is_of_scalars(const Op *op, int deep) {
+  bool all = op->noperands > 0 && op->nresults == 1 && op->code != OP_ACCESS && op->code != OP_ELEMENT && deep > 0;
+  for (int i = 0; i < op->noperands && all; i++) {
+    const Op *by = op->operands[i]->def;
+    all = by && (by->code == OP_CONST || by->code == OP_SCALAR || is_of_scalars(by, deep - 1));
+  }
+  return all;
+}
+
+bool op_is_of_scalars(const Op *op) { return is_of_scalars(op, SCALARS_DEEP); }
+
 double value_step_share(const Value *v) {
   const Op *op = v->def, *rest = op && op->code == OP_EQ ? op->operands[0]->def : NULL;
   const Op *zero = rest && rest->code == OP_REM ? op->operands[1]->def : NULL;

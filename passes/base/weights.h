@@ -18,6 +18,9 @@ int32_t op_special(const Op *op);
 /* Is it the greater or less of two numbers? */
 bool op_is_extreme(const Op *op);
 
+/* Is op `op` of stencil IR computed once by a kernel, and not at each point: of nothing but constants and scalars? */
+bool op_is_of_scalars(const Op *op);
+
 /* In what part of all steps `v` holds, if that is a test whether the number of the step, and of one some steps behind
  * it, has a remainder when it is divided by a constant; else 0. */
 double value_step_share(const Value *v);

@@ -47,8 +47,8 @@
  * not in the frame, where layers read further in than T steps do, where older levels are kept for more steps than a
  * tile makes, for a grid in parts, and on CPUs. What counts as few is judged with the params' defaults; what is
  * computed is right for all values. By itself `plan` takes it where tiles inside and the launches of the frame are
- * expected to take clearly less time than what it would choose else (`apart_gap` in `measured.def`: the time from one of
- * these launches to the next), and says so as a remark. */
+ * expected to take clearly less time than what it would choose else (`apart_gap` in `measured.def`: the time from one
+ * of these launches to the next), and says so as a remark. */
 #include "passes/tile/frame.h"
 
 /* A layer that is at most so many points from the grid's end is at an edge. */

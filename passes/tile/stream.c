@@ -191,7 +191,7 @@ static int64_t point_code(const Launch *l, const Stencil *st) {
   for (int k = 0; k < st->npieces; k++) {
     int64_t cost = 0;
     for (const Op *op = st->pieces[k].body->first; op; op = op->next)
-      cost += op_instructions(op, l->m->fast_math);
+      cost += op_is_of_scalars(op) ? 0 : op_instructions(op, l->m->fast_math);
     most = cost > most ? cost : most;
   }
   return most;

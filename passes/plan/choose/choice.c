@@ -10,16 +10,19 @@ static void take_tile(Schedule *s, const Schedule *tile) {
   s->tiles = tile->tiles == TILES_LANES ? TILES_LANES : s->tiles;
 }
 
-void plan_look_at(const PlanQuery *q, PlanCandidate *k) {
+/* Lowers candidate `k` and finds what its kernels are expected to take: k->seconds, k->spilled, or why it is dropped;
+ * those of tiles at edges, too, if `edges`. */
+static void look_at(const PlanQuery *q, PlanCandidate *k, bool edges) {
   ScheduleTime t;
-  const Module *tiled = k->s.T > 1 || family_row(k->s.family)->tiled ? plan_tiled_copy(q->m, k->s.T) : q->m;
+  bool tile = !q->tiled && (k->s.T > 1 || family_row(k->s.family)->tiled);
+  const Module *tiled = tile ? plan_tiled_copy(q->m, k->s.T) : q->m;
   Schedule s = k->s;
   if (family_row(s.family)->streamed)
     s.barriers = BARRIERS_NEIGHBOURS;
-  s.edges = EDGES_ALONG;
+  s.edges = edges && schedule_parts_edges(&q->want, q->rank) ? EDGES_APART : EDGES_ALONG;
   s.ngroups = 1;
   s.groups = &k->s;
-  if (!schedule_time(q->c, tiled, &s, q->want.size, &t)) {
+  if (!(edges ? schedule_time_parted : schedule_time)(q->c, tiled, &s, q->want.size, &t)) {
     k->dropped = t.why;
     return;
   }
@@ -28,27 +31,58 @@ void plan_look_at(const PlanQuery *q, PlanCandidate *k) {
   k->spilled = t.spilled;
 }
 
-const PlanCandidate *plan_best(const PlanCandidates *all) {
+void plan_look_at(const PlanQuery *q, PlanCandidate *k) { look_at(q, k, false); }
+
+/* The fastest of the candidates at `all` that are not dropped, as counted, dear ones only if `dear`; NULL: none is
+ * left. */
+static const PlanCandidate *fastest(const PlanCandidates *all, bool dear) {
   const PlanCandidate *best = NULL;
   for (int i = 0; i < all->n; i++)
-    if (!all->all[i].dropped && (!best || all->all[i].seconds < best->seconds))
+    if (!all->all[i].dropped && (dear || !all->all[i].dear) && (!best || all->all[i].seconds < best->seconds))
       best = &all->all[i];
   return best;
 }
 
+const PlanCandidate *plan_best(const PlanCandidates *all) { return fastest(all, false); }
+
+/* Words of a thread of several steps that may be spilled: these are written once, and read beside other work. */
+enum { MANY_LACKING = 16 };
+
 /* Does candidate `k` make one step by threads of several points, whose kernel, once it is lowered, wants more registers
  * than there are? What is counted of a point says too little where its body keeps many values alive: a bilateral filter
  * of 81 points spills 716 bytes a thread of two points in f32 and 2.9 KB in f64, and nothing of one; in f32 it makes
- * 0.81 GPts/s then for 0.52 (512^2, H200). */
+ * 0.81 GPts/s then for 0.52 (512^2, H200). So do tiles of several steps whose
+ * registers are counted to be nearly all: oil_spill f64 on 500^2 has 62 of 64 counted and wants 139. */
 static bool spills_points(const PlanQuery *q, const PlanCandidate *k) {
   PlanCandidate looked = *k;
   int64_t points = 1;
   for (int d = 0; d < q->rank; d++)
     points *= k->s.elems[d];
-  if (!q->t->simt || k->s.T > 1 || points < 2 || family_row(k->s.family)->streamed || k->s.tiles == TILES_LANES)
+  bool looks = k->s.T > 1 ? k->tight && q->rank == 2 : points > 1;
+  if (!q->t->simt || !looks || family_row(k->s.family)->streamed || k->s.tiles == TILES_LANES)
     return false;
-  plan_look_at(q, &looked);
-  return !looked.dropped && looked.spilled > 0;
+  look_at(q, &looked, k->s.T > 1);
+  return !looked.dropped && looked.spilled > (k->s.T > 1 ? MANY_LACKING : 0);
+}
+
+/* Is candidate `k`, which is dear, clearly faster than `other`, once both are lowered, and keeps all in registers?
+ * Counts were fitted to tiles that are not dear. */
+static bool dear_is_faster(const PlanQuery *q, const PlanCandidate *k, const PlanCandidate *other) {
+  PlanCandidate dear = *k, plain = *other;
+  look_at(q, &dear, true);
+  look_at(q, &plain, true);
+  return !dear.dropped && !plain.dropped && dear.spilled == 0 && dear.seconds < tuning.clearly * plain.seconds;
+}
+
+/* The fastest candidate as counted, of those that are dear the fastest one alone, if that is worth it. */
+static const PlanCandidate *best_worth_it(const PlanQuery *q, PlanCandidates *all) {
+  const PlanCandidate *best = fastest(all, true), *plain = fastest(all, false);
+  if (!best || !best->dear || !plain || dear_is_faster(q, best, plain))
+    return best;
+  for (int i = 0; i < all->n; i++)
+    if (all->all[i].dear && !all->all[i].dropped)
+      all->all[i].dropped = "its rows want more registers, or its code is longer, than is good";
+  return plain;
 }
 
 /* The best tile for question `q`, as schedule_suit wants it. */
@@ -57,10 +91,10 @@ static bool choose(const PlanQuery *q, Schedule *out) {
   plan_candidates(q, &all);
   for (int i = 0; i < all.n; i++)
     plan_cost(q, &all.all[i]);
-  const PlanCandidate *best = plan_best(&all);
+  const PlanCandidate *best = best_worth_it(q, &all);
   while (best && !best->usual && spills_points(q, best)) {
     all.all[best - all.all].dropped = "registers would be spilled";
-    best = plan_best(&all);
+    best = best_worth_it(q, &all);
   }
   if (!best || best->usual)
     return false;

@@ -223,16 +223,6 @@ static bool overlapped_tile(PassContext *c, const Module *m, Schedule *s) {
   return !l->illegal && !schedule_launch(&with, &open, l, T, false, s);
 }
 
-/* Are all operands of `op` scalars and constants, so that it is computed once, and not at each point? */
-static bool of_scalars(const Op *op) {
-  bool all = op->noperands > 0;
-  for (int i = 0; i < op->noperands; i++) {
-    const Op *by = op->operands[i]->def;
-    all = all && by && (by->code == OP_CONST || by->code == OP_SCALAR);
-  }
-  return all;
-}
-
 /* Does a step compute roots, quotients or functions? Where it does not, streamed tiles have always been the faster
  * ones, by far, so that no time is spent on looking. */
 static bool computes_functions(const Module *m) {
@@ -241,7 +231,7 @@ static bool computes_functions(const Module *m) {
   for (int i = 0; i < n; i++)
     for (int k = 0; k < st[i].npieces; k++)
       for (const Op *op = st[i].pieces[k].body->first; op; op = op->next)
-        if (op->nresults && type_is_float(op->results[0]->type) && op_additions(op) > 1 && !of_scalars(op))
+        if (op->nresults && type_is_float(op->results[0]->type) && op_additions(op) > 1 && !op_is_of_scalars(op))
           return true;
   return false;
 }

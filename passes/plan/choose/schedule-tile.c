@@ -32,7 +32,8 @@ int64_t tile_point_cost(const Launch *l) {
       if (rare[k])
         continue;
       for (const Op *op = l->st[i].pieces[k].body->first; op; op = op->next)
-        cost += (int64_t)op_additions(op) + (op->code == OP_ACCESS || op->code == OP_INDEX || op->code == OP_STEP);
+        cost += (op_is_of_scalars(op) ? 0 : (int64_t)op_additions(op)) +
+                (op->code == OP_ACCESS || op->code == OP_INDEX || op->code == OP_STEP);
       most = cost > most ? cost : most;
     }
     sum += most;

@@ -120,7 +120,7 @@ static const char *count_overlap(const PlanQuery *q, const PlanLaunch *of, const
 static const char *lacks_registers(const PlanQuery *q, const PlanLaunch *of, const Schedule *s,
                                    const LaunchLoad *load) {
   bool many = has_many_rounds(q), planes = q->rank == GRID_RANK, spares = many && planes && of->words == 1;
-  if (!stream_is_comfortable(of->p, s))
+  if (q->rank != 2 && !stream_is_comfortable(of->p, s))
     return "its rows want more registers, or its code is longer, than is good";
   if (load->spilled > (spares ? tuning.spared_words : 0))
     return "registers would be spilled";
@@ -286,6 +286,9 @@ static double leave_dry(const PlanQuery *q, const PlanCandidate *k, LaunchLoad *
   return measured.class_launch;
 }
 
+/* A thread has few registers left if they are one in so many of those that are counted: the count is about as good. */
+enum { TIGHT = 8 };
+
 void plan_cost(const PlanQuery *q, PlanCandidate *k) {
   LaunchLoad load = {0};
   k->dropped = schedule_has_threads(q->t, &k->s, q->rank)
@@ -295,6 +298,8 @@ void plan_cost(const PlanQuery *q, PlanCandidate *k) {
   if (load.work.threads > 0) {
     double classes = q->wet ? leave_dry(q, k, &load) : 0;
     k->time = model_counted_launch(q->t, &load);
+    k->dear = q->rank == 2 && k->s.T > 1 && k->of->p && !stream_is_comfortable(k->of->p, &k->s);
+    k->tight = TIGHT * (registers_limit(q->t, load.work.threads) - load.registers) <= load.registers;
     double edge = q->rank == 2 && has_many_rounds(q) ? model_edge_seconds(q->t, &load) : 0;
     k->seconds = (uncounted(q, k, &load) * blended(q, k, &load) + edge + classes) / k->s.T;
   }

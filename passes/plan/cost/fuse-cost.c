@@ -57,7 +57,7 @@ static double stencil_ops(const TargetInfo *t, const Stencil *st, const bool *ra
       continue;
     double sum = 0;
     for (const Op *op = st->pieces[k].body->first; op; op = op->next)
-      sum += op_ops(t, op);
+      sum += op_is_of_scalars(op) ? 0 : op_ops(t, op);
     most = sum > most ? sum : most;
   }
   return most;

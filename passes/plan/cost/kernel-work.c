@@ -139,8 +139,8 @@ static void count_turn(Count *c, const Op *op) {
   }
   if (!seen)
     c->periods[c->nperiods++ % MOST_PERIODS] = op;
-  c->w->instructions +=
-      rounds * (measured.turn_code + (op->code == OP_WRAP ? 0 : measured.mirror_code)) + (seen ? 0 : measured.period_code);
+  c->w->instructions += rounds * (measured.turn_code + (op->code == OP_WRAP ? 0 : measured.mirror_code)) +
+                        (seen ? 0 : measured.period_code);
   c->w->f64 += rounds * measured.turn_f64 + (seen ? 0 : measured.period_f64);
   c->w->special += (rounds + !seen) * measured.turn_special;
 }

@@ -35,7 +35,7 @@ static void count_op(const TargetInfo *t, const Op *op, double share, bool taken
   k->special += all > 1 && type_is_float(type) ? share * op_special(op) : 0;
 }
 
-/* Adds what the ops of `body`, whose values are numbered here, take for a point. */
+/* Adds what the ops of `body`, whose values are numbered here, take for a point; not those of scalars alone. */
 static void count_ops(const TargetInfo *t, const Module *m, Block *body, Work *w, KernelWork *k) {
   int n = 0;
   const double *share = body_step_shares(m->arena, body);
@@ -46,8 +46,9 @@ static void count_ops(const TargetInfo *t, const Module *m, Block *body, Work *w
     for (int i = 0; i < op->noperands; i++)
       uses[op->operands[i]->id]++;
   for (const Op *op = body->first; op; op = op->next)
-    count_op(t, op, op->nresults ? share[op->results[0]->id] : 1,
-             (m->contract || m->fast_math) && takes_product(op, uses), has_ranged(t, m), w, k);
+    if (!op_is_of_scalars(op))
+      count_op(t, op, op->nresults ? share[op->results[0]->id] : 1,
+               (m->contract || m->fast_math) && takes_product(op, uses), has_ranged(t, m), w, k);
 }
 
 /* The same of the piece of `st` that takes most, but for rare ones. */

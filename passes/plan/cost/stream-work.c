@@ -99,7 +99,7 @@ static double ranged_ops(const TargetInfo *t, const Launch *l) {
   double n = 0;
   for (int i = 0; i < l->n && t->range_guards && !l->m->fast_math; i++)
     for (const Op *op = main_piece(l->m->arena, &l->st[i])->body->first; op; op = op->next)
-      n += op->code == OP_SQRT || op->code == OP_DIV;
+      n += (op->code == OP_SQRT || op->code == OP_DIV) && !op_is_of_scalars(op);
   return n;
 }
 
