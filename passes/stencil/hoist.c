@@ -14,10 +14,10 @@
  * all that it is made of does and is of one point; else what is further down in the expression is taken, or each value
  * gets a field of its own. Of what the pass finds so, looking up to four ops down, the cheapest is taken: reading a
  * field counts 20 additions, a function that is called for each point 60 more than it does elsewhere, fields that the
- * piece then no longer reads count for it, and all must save a tenth of the piece (`hoisted_...` in `tuning.def`).
- * There are at most 16 hidden fields, with no more bytes a point than all the program's own fields, those that take
- * longest; `-stats` says how many are made, and how many are left for that. Ops and their order are the same, so values
- * are to the bit, but where a product and a sum are parted that were rounded once.
+ * piece then no longer reads count for it, and all must save a tenth of the piece (`hoisted_...` and `kept_...` in
+ * `tuning.def`). There are at most 16 hidden fields, with no more bytes a point than all the program's own fields,
+ * those that take longest; `-stats` says how many are made, and how many are left for that. Ops and their order are the
+ * same, so values are to the bit, but where a product and a sum are parted that were rounded once.
  *
  * `once` stencils are run by plans behind the inits, and again before the steps of a run if a field was set meanwhile,
  * or if others have the memory of one that they read (a bound array, a tensor, a pointer), which they may have written.
@@ -172,7 +172,7 @@ static void add_root(Look *l, const Box *box, int32_t id, int deep, int *seen) {
     return;
   seen[of] = deep + 1;
   Type t = op->results[0]->type;
-  if (!deep && !a->v[of].fixed && (t == TY_F32 || t == TY_F64) && alike_takes(a, of) >= tuning.hoisted_least) {
+  if (!deep && !a->v[of].fixed && (t == TY_F32 || t == TY_F64) && alike_takes(a, of) >= tuning.kept_least) {
     ArenaMark mark = arena_mark(a->m->arena);
     Alike one = with_root(a, of);
     bool found = find_place(&one, box, &l->place[of]);
@@ -289,11 +289,11 @@ static void hoist_stencil(Hoist *h, int st) {
   int32_t refused = 0, left_out = 0;
   for (int i = 0; i < 2 * MOST_DEEP; i++) {
     Look l = look_at(h, st, piece, i / 2, i % 2);
-    if (!alike_pays(&l.a, body, tuning.hoisted_gain))
+    if (!alike_pays(&l.a, body, tuning.kept_gain))
       continue;
     refused = refused ? refused : l.a.nroots;
     int32_t out = keep_longest(h, &l.a);
-    if (alike_pays(&l.a, body, tuning.hoisted_gain) &&
+    if (alike_pays(&l.a, body, tuning.kept_gain) &&
         (!best.still || alike_cost(&l.a, body) < alike_cost(&best.a, body))) {
       best = l;
       left_out = out;

@@ -12,9 +12,9 @@
  * Values that are the same ops on accesses whose offsets differ by the same vector are a *class*. Those classes whose
  * values lie at two points or more, at most two from each other in a dimension, are shared; of these become fields the
  * ones that something else than shared values reads, that take 10 additions or more, and without which the piece and
- * they would take longer: a field counts 28 additions, and all must save a tenth of the piece (`shared_...` in
- * `tuning.def`). All lie on one box, as far as they are read, if each access is defined there, by a rule or because it
- * lies in its field; else those with the same reach do, and others get another stencil. What is made is looked at
+ * they would take longer: a field counts 28 additions, and all must save a tenth of the piece (`shared_...`, `kept_...`
+ * in `tuning.def`). All lie on one box, as far as they are read, if each access is defined there, by a rule or because
+ * it lies in its field; else those with the same reach do, and others get another stencil. What is made is looked at
  * again. Where the box would leave the grid, the field is periodic if all that it is made of is, and clamps or mirrors
  * if that does and is of one point alone; else strips along the grid's edges go on computing all by themselves. Ops and
  * their order are the same, so values are to the bit, but where a product and a sum are parted that were rounded once.
@@ -76,7 +76,7 @@ static void find_roots(Share *s, const Block *body) {
       if (!outer || a->root[of] || !by || !s->shared[of] ||
           (by->results[0]->type != TY_F32 && by->results[0]->type != TY_F64))
         continue;
-      a->root[of] = alike_takes(a, of) >= tuning.shared_least;
+      a->root[of] = alike_takes(a, of) >= tuning.kept_least;
       a->nroots += a->root[of];
     }
 }
@@ -259,12 +259,12 @@ static bool share_once(const Sharing *h, int st) {
   if (body_number(of->body) > MOST_VALUES)
     return false;
   Alike s = look_at(h, st, piece);
-  if (!alike_pays(&s, of->body, tuning.shared_gain))
+  if (!alike_pays(&s, of->body, tuning.kept_gain))
     return false;
   if (!find_safe_places(&s, &of->box, &p)) {
     keep_one_reach(&s);
     alike_drop_roots(&s, of->body);
-    if (!alike_pays(&s, of->body, tuning.shared_gain) || !find_safe_places(&s, &of->box, &p))
+    if (!alike_pays(&s, of->body, tuning.kept_gain) || !find_safe_places(&s, &of->box, &p))
       return false;
   }
   apply(&s, &p);

@@ -59,7 +59,7 @@ void prefer_live(PassContext *c, const Module *m, const Module *as, Schedule *s)
   q.all = true;
   cost_all(&q, s, &all);
   const PlanCandidate *best = plan_best(&all), *own = find_tiles(&all, s);
-  if (!best || best == own || (own && best->seconds >= tuning.clearly_more_levels * own->seconds) ||
+  if (!best || best == own || (own && best->seconds >= tuning.better * own->seconds) ||
       !plan_of(&with, as, best, &tiles) || !plan_with_tests(&with, m, &tiles, &full))
     return;
   diag_remark(c->diags, no_loc(),

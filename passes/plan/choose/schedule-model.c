@@ -283,7 +283,7 @@ int schedule_better_levels(PassContext *c, const Module *m, const Schedule *want
   if (computes_functions(m))
     return fewer_levels(c, m, want, T);
   bool better = more > T && moves_much(c->target, m, T) &&
-                stream_seconds(c, m, want, more) < tuning.clearly_more_levels * stream_seconds(c, m, want, T);
+                stream_seconds(c, m, want, more) < tuning.better * stream_seconds(c, m, want, T);
   return better ? more : T;
 }
 

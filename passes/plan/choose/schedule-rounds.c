@@ -109,8 +109,8 @@ static int32_t planes_of_clusters(int64_t places, int64_t across, int64_t size, 
 /* Rows of streamed tiles of rows: the usual ones, or twice as many if that is clearly better. */
 static int32_t lines(const TargetInfo *t, double at_once, double across, int64_t size, int64_t more, int32_t usual) {
   double as_usual = launch_rows(t->cores, at_once, across, size, usual, more);
-  return launch_rows(t->cores, at_once, across, size, 2 * usual, more) < tuning.clearly_longer * as_usual ? 2 * usual
-                                                                                                          : usual;
+  return launch_rows(t->cores, at_once, across, size, 2 * usual, more) < tuning.slightly_better * as_usual ? 2 * usual
+                                                                                                           : usual;
 }
 
 /* Blocks of streamed tile `s` that a core holds at once. */
@@ -133,7 +133,7 @@ static bool has_places(const Mapping *p, int32_t ahead) {
 int32_t stream_planes_ahead(const TargetInfo *t, const Mapping *p, const Schedule *s) {
   Schedule few = *s, more = *s;
   few.ahead = (int32_t)tuning.planes_ahead_least;
-  for (more.ahead = (int32_t)tuning.planes_ahead; more.ahead > few.ahead; more.ahead--)
+  for (more.ahead = (int32_t)tuning.usual_ahead; more.ahead > few.ahead; more.ahead--)
     if (has_places(p, more.ahead) && tile_fits(t, p, &more) &&
         stream_keeps_ring(t, p, &more) == stream_keeps_ring(t, p, &few) &&
         blocks_at_once(t, p, &more) == blocks_at_once(t, p, &few))

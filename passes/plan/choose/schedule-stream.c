@@ -110,7 +110,7 @@ static void choose(const Chooser *r, const Launch *l, const Mapping *p, Schedule
     choose_planes(w, bytes, s);
   s->cluster = w->cluster;
   s->chunk = rank == 1 ? 1 : w->chunk ? w->chunk : rank == 2 ? (int32_t)tuning.usual_rows : planes_of(p);
-  s->ahead = w->ahead ? w->ahead : r->c->target->async_copy && rank > 1 ? (int32_t)tuning.rows_ahead : 1;
+  s->ahead = w->ahead ? w->ahead : r->c->target->async_copy && rank > 1 ? (int32_t)tuning.usual_ahead : 1;
   if (rank == 3 && s->ahead > 1 && !w->ahead)
     s->ahead = stream_planes_ahead(r->c->target, p, s);
   s->tiles = w->tiles ? w->tiles : stream_tiles_kind(p, s, w->size);
@@ -200,7 +200,7 @@ static int fastest_T(const Chooser *r, int64_t most, double ns[MOST_SUITED]) {
   double least = INFINITY;
   for (const int32_t *of = tuning.core_tried_levels; *of && *of <= top && *of <= most && *of <= MOST_WALKED; of++) {
     ns[*of] = streamed_time(r, *of, false);
-    if (ns[*of] < tuning.shorter_stream * least) {
+    if (ns[*of] < tuning.barely_better * least) {
       least = ns[*of];
       best = *of;
     }
@@ -264,7 +264,7 @@ static int T_between_stops(const Chooser *r, int64_t most) {
   double otherwise = time_between_stops(r, T, every, ns);
   if (best == T || least > otherwise)
     return T;
-  return time_between_stops(r, best, every, ns) < tuning.shorter_stream * otherwise ? best : T;
+  return time_between_stops(r, best, every, ns) < tuning.barely_better * otherwise ? best : T;
 }
 
 /* Time steps a tile, nothing being said. Several steps with few warps beat a single one with many: where shared memory

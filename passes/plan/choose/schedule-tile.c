@@ -284,7 +284,7 @@ static void try_tile(const Resolve *r, const Launch *l, const LaunchReads *reads
   if (!is_candidate(r, l, s))
     return;
   double mine = reads_cost(reads, s, 1, tuning.endless_points).ps;
-  if (mine < tuning.better_part * *ps) {
+  if (mine < tuning.better * *ps) {
     *best = *s;
     *ps = mine;
   }
@@ -370,7 +370,7 @@ void tile_suit_part(const Resolve *r, const Launch *l, Schedule *s) {
     for (int e = 0; set_tile(r->rank, blocks[b][r->rank - 1], e, &t); e++) {
       bool other = elements(&t, r->rank) > tuning.part_most_cells || (r->rank > 1 && t.elems[r->rank - 1] > 1);
       double mine = other || !is_candidate(r, l, &t) ? INFINITY : part_seconds(r, work, l, reads, &t, size);
-      if (mine < tuning.clearly_better_part * least) {
+      if (mine < tuning.slightly_better * least) {
         *s = t;
         least = mine;
       }
