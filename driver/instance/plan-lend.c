@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Values of `size` bytes, or room for as many of some lines (`gathers`). readers: who has borrowed them and not given them back; attached: a slot of the plan has the
- * memory still. stage: where values of a GPU's are on their way, else NULL. */
+/* Values of `size` bytes, or room for as many of some lines (`gathers`). readers: who has borrowed them and not given
+ * them back; attached: a slot of the plan has the memory still. stage: where values of a GPU's are on their way, else
+ * NULL. */
 struct Loan {
   Lending *of;
   void *memory;

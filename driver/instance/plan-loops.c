@@ -352,7 +352,7 @@ static bool is_long(StcPlan *p, LoopTime *x, int64_t step, int64_t done, int64_t
   x->before = p->run.launches;
   x->since = now;
   bool is_short = x->launches >= FIRST_LAUNCHES && x->seconds * 1e6 < SHORT_US * (double)x->launches;
-  bool pays = x->seconds > SURE_S || expected_launches(p, x, step) * SAVED_US > 2e3 * KEEP_MS;
+  bool pays = x->seconds > SURE_S || expected_launches(p, x, step) * SAVED_US > 2000 * KEEP_MS;
   return !x->differs && is_short && pays;
 }
 
