@@ -365,8 +365,12 @@ static void store_value(Emit *e, const Mirrored *x, LLVMValueRef p) {
 }
 
 LLVMValueRef emit_load(Emit *e, const Op *op) {
+  Type t = op->results[0]->type;
   bool invariant = is_invariant(e, op->sym);
-  return load_from(e, op->results[0]->type, buffer_address(e, op->sym, op->operands, op->off, true), true, invariant);
+  LLVMValueRef p = buffer_address(e, op->sym, op->operands, op->off, true);
+  if (invariant && (op->flags & LOAD_AROUND) && e->target->load_around)
+    return from_memory(e, t, e->target->load_around(e, t, p));
+  return load_from(e, t, p, true, invariant);
 }
 
 void emit_store(Emit *e, const Op *op) {

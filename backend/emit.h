@@ -400,6 +400,9 @@ struct Target {
   /* The pointer `bytes`, an i64, behind pointer `p` to global memory, which may be one to another buffer; added at `b`
    * in a way that LLVM does not see through. NULL: loops are left to LLVM. */
   LLVMValueRef (*hidden_add)(Emit *e, LLVMBuilderRef b, LLVMValueRef p, LLVMValueRef bytes);
+  /* An element of type `t`, as it is in memory, loaded from `p`, where nobody writes while the kernel runs, with what
+   * is around it brought to a cache; NULL: it is loaded like others. */
+  LLVMValueRef (*load_around)(Emit *e, Type t, LLVMValueRef p);
   /* What the assembly says of kernel `kernel` (target_resources); NULL: it says nothing. */
   bool (*resources)(const char *assembly, const char *kernel, KernelResources *out);
   /* Has a kernel of the assembly or object of `n` bytes private memory? NULL: it says nothing. Where this is set,

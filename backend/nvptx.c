@@ -172,6 +172,38 @@ static LLVMValueRef hidden_add(Emit *e, LLVMBuilderRef b, LLVMValueRef p, LLVMVa
   return LLVMBuildCall2(b, type, code, (LLVMValueRef[]){p, bytes}, 2, "");
 }
 
+/* Marks `call` as one that does nothing but read what its argument points to. */
+static void only_reads(Emit *e, LLVMValueRef call) {
+  static const struct {
+    const char *name;
+    uint64_t value; /* of memory: 2 bits a kind of place, arguments first; 1: reads */
+  } marks[] = {{"memory", 1}, {"nounwind", 0}, {"willreturn", 0}};
+  for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+    unsigned kind = LLVMGetEnumAttributeKindForName(marks[i].name, strlen(marks[i].name));
+    LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                             LLVMCreateEnumAttribute(e->context, kind, marks[i].value));
+  }
+}
+
+/* A load that has the second-level cache bring the 256 bytes around the element (PTX ISA 7.4, ld,
+ * .level::prefetch_size): LLVM has no such load. A byte and halves come in a register of 16 bits. */
+static LLVMValueRef load_around(Emit *e, Type element, LLVMValueRef p) {
+  unsigned bits = 8 * (unsigned)type_size(element), of = LLVMGetEnumAttributeKindForName("elementtype", 11);
+  LLVMTypeRef t = emit_memory_type(e, element), from = LLVMTypeOf(p);
+  LLVMTypeRef held = bits < 32 ? LLVMInt16TypeInContext(e->context) : t, type = LLVMFunctionType(held, &from, 1, 0);
+  const char *in = t == e->i32 ? "r" : t == e->i64 ? "l" : element == TY_F32 ? "f" : element == TY_F64 ? "d" : "h";
+  const char *text = arena_printf(e->arena, "ld.global.nc.L2::256B.b%u $0, $1;", bits);
+  const char *constraints = arena_printf(e->arena, "=%s,*m", in);
+  LLVMValueRef code =
+      LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints), 0, 0, LLVMInlineAsmDialectATT, 0);
+  LLVMValueRef v = LLVMBuildCall2(e->here.b, type, code, &p, 1, "");
+  LLVMAddCallSiteAttribute(v, 1, LLVMCreateTypeAttribute(e->context, of, t));
+  only_reads(e, v);
+  if (held == t)
+    return v;
+  return bits < 16 ? LLVMBuildTrunc(e->here.b, v, t, "") : LLVMBuildBitCast(e->here.b, v, t, "");
+}
+
 /* Sixteen bytes at a time go past the first cache. */
 static void async_copy(Emit *e, LLVMValueRef to, LLVMValueRef from, int bytes) {
   const char *name = arena_printf(e->arena, "llvm.nvvm.cp.async.%s.shared.global.%d", bytes == 16 ? "cg" : "ca", bytes);
@@ -311,6 +343,8 @@ static bool make(Arena *a, const char *cpu, Target *t) {
                 .begin = begin};
   t->info = info_of(l);
   card_measured(&t->info);
+  if (atoi(cpu + strlen("sm_")) >= 87) /* LLVM writes PTX 7.4 or later for it */
+    t->load_around = load_around;
   if (t->info.async_copy) {
     t->async_copy = async_copy;
     t->async_commit = async_commit;

@@ -108,7 +108,8 @@ struct Value {
 /* Op.flags. Of a for: replicate the body; iterations are independent; the rounds of a streaming loop at edges, or those
  * between (pass split-loops); rounds to be compiled each by itself: what they have in common is not to be computed
  * before; few rounds, with tests, to be made as one vector under a mask. Of an if: its first block is for tiles that
- * touch no edge, the second for the others (pass specialize). */
+ * touch no edge, the second for the others (pass specialize). Of a load: what is around the element in memory is loaded
+ * soon, and a cache may bring it, too. */
 enum {
   FOR_UNROLL = 1,
   FOR_PARALLEL = 2,
@@ -116,7 +117,8 @@ enum {
   FOR_MIDDLE = 8,
   IF_INTERIOR = 16,
   FOR_APART = 32,
-  FOR_MASKED = 64
+  FOR_MASKED = 64,
+  LOAD_AROUND = 128
 };
 
 /* An async.wait may leave at most so many groups. One instruction moves at most so many bytes. */
@@ -137,7 +139,7 @@ struct Op {
   int32_t sym;    /* scalar, field, member, launch-time array, buffer, array or dimension, by form */
   int32_t ver;    /* version, FORM_ARRAY, FORM_COPY, FORM_BULK and FORM_SEND; FORM_GLOBAL: 0, or 1 for what a sweep has
                      given */
-  int32_t flags;  /* of a for or if */
+  int32_t flags;  /* of a for, if or load */
   int32_t count;  /* elements that vload, vstore, avload, avstore and async.copy move; groups that async.wait leaves;
                      rounds of the streaming loop that a for runs in parts, 0: it does not; elements that are moved from
                      where  idx.guard leads, 0: one */

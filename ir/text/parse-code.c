@@ -330,6 +330,7 @@ static Op *finish_op(Parser *p, Builder *b, Opcode code, int n, const Draft *d) 
   op->from = d->op.from;
   op->signal = d->op.signal;
   op->box = d->op.box;
+  op->flags = d->op.flags;
   op->count = rule == RESULT_MANY ? op->count : d->op.count;
   memcpy(op->off, d->op.off, sizeof op->off);
   memcpy(op->from_off, d->op.from_off, sizeof op->from_off);
@@ -425,7 +426,7 @@ static void parse_stored(Parser *p, Draft *d) {
 }
 
 /* "%v, @A[%i, %j] + [-1, 0] v2": values to store if the op stores, symbol, indices, offsets, version, always of an
- * array. */
+ * array, and "around" of a load. */
 static void parse_memory(Parser *p, Opcode code, Draft *d) {
   bool array = op_info[code].form == FORM_ARRAY;
   Loc at = p->r.tok.loc;
@@ -439,6 +440,7 @@ static void parse_memory(Parser *p, Opcode code, Draft *d) {
   bool numbered = array || (p->r.tok.kind == TOK_WORD && p->r.tok.text[0] == 'v' && p->r.tok.text[1] >= '0' &&
                             p->r.tok.text[1] <= '9');
   d->op.ver = numbered ? parse_version(p) : 0;
+  d->op.flags = code == OP_LOAD && reader_accept_word(&p->r, "around") ? LOAD_AROUND : 0;
   d->op.count = code == OP_VSTORE || code == OP_AVSTORE ? stored : 0;
 }
 

@@ -36,17 +36,18 @@ static void print_place(Str *s, int n, Value *const *v, const int64_t *off) {
   }
 }
 
-/* A memory op: values to store, symbol, place. */
+/* A memory op: values to store, symbol, place, version, "around". */
 static void print_memory(Printer *p, const Op *op, const char *symbol) {
   int stored = op_first_index(op) < op->noperands ? op_first_index(op) : op->noperands;
   str_add(p->s, " ");
   print_values(p->s, stored, op->operands);
   text_put(p->s, p->m, "%s%@", stored ? ", " : "", symbol);
   print_place(p->s, op->noperands - stored, op->operands + stored, op->off);
-  if (op_info[op->code].form != FORM_ARRAY && !op->ver)
-    return;
-  str_add(p->s, " v");
-  str_addi(p->s, op->ver);
+  if (op_info[op->code].form == FORM_ARRAY || op->ver) {
+    str_add(p->s, " v");
+    str_addi(p->s, op->ver);
+  }
+  str_add(p->s, op->flags & LOAD_AROUND ? " around" : "");
 }
 
 /* An async.copy: " @sA[%i, %j] + [0, 4] v2 from @A[%k, %l] + [0, 4] n 4". */

@@ -333,6 +333,8 @@ static void check_global(Verifier *v, const Op *op) {
   bool stores = op_info[op->code].flags & OPF_WRITE;
   if (op->ver < 0 || (op->ver && op->code != OP_LOAD && op->code != OP_STORE))
     fail_op(v, op, "version %d is negative, or not of a single element", op->ver);
+  if (op->flags & ~(op->code == OP_LOAD ? LOAD_AROUND : 0))
+    fail_op(v, op, "unknown flags %d", op->flags);
   check_place(v, op, buffer_rank(v->m, op->sym), TY_I64, buffer_type(v->m, op->sym), b->name);
   if (op->code == OP_VLOAD || op->code == OP_VSTORE)
     check_whole_rows(v, op, op->sym, op->count * type_size(buffer_type(v->m, op->sym)));

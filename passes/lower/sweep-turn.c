@@ -195,9 +195,21 @@ static void load_cell(const Sweep *s, Builder *b, const Piece *piece, const Op *
   point_take(p, b, &own, &v);
 }
 
+/* Marks loads from op `op` on, and in blocks of ops there, as such that what is around their elements is loaded soon:
+ * the next rows of the columns, whose layers lie beside each other. Otherwise each row waits for memory again. */
+static void mark_loads(Op *op) {
+  for (; op; op = op->next) {
+    if (op->code == OP_LOAD)
+      op->flags |= LOAD_AROUND;
+    for (int i = 0; i < op->nblocks; i++)
+      mark_loads(op->blocks[i]->first);
+  }
+}
+
 /* Has the thread load its cells of row `r` of `piece`: they are of any column, whatever the thread's own is. */
 static void begin_row(Sweep *s, Builder *b, const Piece *piece, TurnRow *r) {
   const Module *m = s->k.l->m;
+  Op *before = b->block->last;
   s->on = 0;
   for (int32_t j = 0; j < ROW_LAYERS; j++) {
     TurnCell c = turn_cell(s, b, r, j);
@@ -217,6 +229,7 @@ static void begin_row(Sweep *s, Builder *b, const Piece *piece, TurnRow *r) {
     }
     point_built(&p, r->v + j * r->n);
   }
+  mark_loads(before ? before->next : b->block->first);
   s->on = -1;
 }
 

@@ -434,6 +434,10 @@ static void flag_loop(Module *m, Kernel *k) {
   (void)m;
   find(k, OP_FOR)->flags = 128;
 }
+static void flag_store(Module *m, Kernel *k) {
+  (void)m;
+  find(k, OP_STORE)->flags = LOAD_AROUND;
+}
 static void mask_loop(Module *m, Kernel *k) {
   (void)m;
   find(k, OP_FOR)->flags = FOR_MASKED;
@@ -513,6 +517,7 @@ FIXTURE_TEST(test_tampering) {
       {widen_constant, "op 'const': the constant is not a value of type f32"},
       {stop_loop, "op 'for': the step is 0, must be at least 1"},
       {flag_loop, "op 'for': unknown flags 128"},
+      {flag_store, "op 'store': unknown flags 128"},
       {mask_loop, "op 'for': masked rounds are parallel"},
       {no_threads, "kernel 'k': 0 threads and a tile of 1 points in dimension 0; both must be at least 1"},
       {no_tile, "kernel 'k': 1 threads and a tile of 0 points in dimension 0; both must be at least 1"},
