@@ -64,7 +64,8 @@ static int first_of_list(const Module *m, int i) {
   return first;
 }
 
-/* Statements that find the blocks of kernel number `i`, whose classes are in buffer `classes`. */
+/* Statements that find the blocks of kernel number `i`, whose classes are in buffer `classes`. Lists and classes are of
+ * all tiles, those that the kernel leaves out among them: kernels at edges are for some of those with classes. */
 static void find_blocks(TextWriter *w, int i, int classes, unsigned bits) {
   const Module *m = w->m;
   const Kernel *k = &m->kernels[i];
@@ -74,8 +75,13 @@ static void find_blocks(TextWriter *w, int i, int classes, unsigned bits) {
     c_put(w, "  s->live[%d] = s->live[%d];\n", i, first_of_list(m, i));
     return;
   }
-  c_put(w, "  {\n%s", header_blocks_text(k));
-  header_blocks(w, k);
+  Kernel all = *k;
+  all.leaves_out = false;
+  c_put(w, "  {\n");
+  if (k->list)
+    c_put(w, "%s", header_blocks_text(&all)), header_blocks(w, &all);
+  else
+    c_put(w, "  const int64_t total = %s;\n", size);
   if (w->gpu)
     c_put(w,
           "  if (!e) e = stc_gpu_busy(&$_gpu.gpu, s->buffer[%d], (size_t)%s%s, total, %d, 0x%xu, &s->live[%d]);\n  }\n",
@@ -84,8 +90,7 @@ static void find_blocks(TextWriter *w, int i, int classes, unsigned bits) {
     c_put(w, "  if (total * %d <= %s) s->live[%d] = stc_busy_rows((uint32_t *)s->buffer[%d], total, %d, 0x%xu);\n  }\n",
           columns, size, i, b, columns, bits);
   else
-    c_put(w, "  if (total <= %s) s->live[%d] = stc_busy_tiles((unsigned char *)s->buffer[%d], total, 0x%xu);\n  }\n",
-          size, i, b, bits);
+    c_put(w, "  s->live[%d] = stc_busy_tiles((unsigned char *)s->buffer[%d], total, 0x%xu);\n  }\n", i, b, bits);
 }
 
 void header_find_live(TextWriter *w) {
