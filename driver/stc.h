@@ -329,7 +329,8 @@ StcStatus stc_plan_run(StcPlan *plan, int64_t steps, StcRunInfo *info);
  * thread may call it, and a signal handler. A run ends between two steps (time tiles), and the next one goes on from
  * there; on this computer one whose step takes more than a tenth of a second longer ends within it, and then the fields
  * have no values until stc_plan_restart. On cuda and hip launches that are in the stream come to their end. With
- * several processes it has no effect: there a progress callback stops runs. */
+ * several processes it has no effect: there a progress callback stops runs. What compiles kernels when a run begins
+ * ends with it, and with stc_context_stop, which the run then returns STC_INTERRUPTED for. */
 void stc_plan_stop(StcPlan *plan, bool stop);
 /* Has the next run begin at step 0: inits are run again, for the fields that are not set or bound in the meantime;
  * those without an init must be set or bound again. Params, launch-time arrays, series of frames, memory and code stay.

@@ -373,10 +373,13 @@ StcStatus cuda_need_one(Device *d, int kernel) {
   const CudaState *s = d->state;
   if (s->gpu.functions[kernel])
     return STC_OK;
-  s->code->codegen.stop = NULL;
+  const Stop *stop = s->code->codegen.stop;
   bool *wanted = ARENA_ARRAY(d->w->arena, bool, s->code->build->code.module->nkernels + 1);
   wanted[kernel] = true;
-  return cuda_need(d, wanted);
+  s->code->codegen.stop = NULL;
+  StcStatus st = cuda_need(d, wanted);
+  s->code->codegen.stop = stop;
+  return st;
 }
 
 void cuda_code_end(Device *d) {

@@ -77,20 +77,41 @@ StcStatus plan_open_late(StcPlan *p, int64_t steps) {
   return s;
 }
 
+/* Has the device compile the kernels of the sequences, which are ready then. What ends the run ends that, too. */
+static StcStatus make_ready(StcPlan *p, const bool *sequences) {
+  int n = p->build->code.module->host.nseqs;
+  p->w.context->asked.also = p->run.stop;
+  StcStatus s = plan_need_sequences(p, sequences);
+  compile_stop(p->w.context);
+  for (int i = 0; i <= n && !s; i++)
+    p->run.ready[i] = sequences[i];
+  return s;
+}
+
 StcStatus plan_need_steps(StcPlan *p, int64_t steps) {
   if (!p->run.ready)
     return STC_OK;
   int n = p->build->code.module->host.nseqs;
   int64_t uses[n + 1];
-  bool whole, missing = !p->run.ready[n];
+  bool whole, wanted[n + 1], missing = !p->run.ready[n];
   memset(uses, 0, sizeof uses);
   count_run(p, steps, uses, &whole);
   for (int i = 0; i < n; i++) {
-    missing |= !p->run.ready[i] && (uses[i] || !whole);
-    p->run.ready[i] |= uses[i] || !whole;
+    wanted[i] = p->run.ready[i] || uses[i] || !whole;
+    missing |= wanted[i] && !p->run.ready[i];
   }
-  p->run.ready[n] = true;
-  return missing ? plan_need_sequences(p, p->run.ready) : STC_OK;
+  wanted[n] = true;
+  return missing ? make_ready(p, wanted) : STC_OK;
+}
+
+StcStatus plan_need_sequence(StcPlan *p, const HostSeq *seq) {
+  const Host *h = &p->build->code.module->host;
+  bool wanted[h->nseqs + 1];
+  if (!p->run.ready || seq < h->seqs || seq >= h->seqs + h->nseqs || p->run.ready[seq - h->seqs])
+    return STC_OK;
+  memcpy(wanted, p->run.ready, sizeof wanted);
+  wanted[seq - h->seqs] = true;
+  return make_ready(p, wanted);
 }
 
 const HostSeq *plan_next_sequence(const StcPlan *p, int64_t left) {

@@ -177,13 +177,14 @@ static int fetch_value(void *user, const Reduction *r, int64_t member, Const *va
   return s;
 }
 
-/* Has fields the frames of the next step, and makes room for what probes see in runs of the sequence, unless the run is
- * to be stopped (HostMachine.begin). */
+/* Has the sequence's kernels compiled, if they are not yet, has fields the frames of the next step, and makes room for
+ * what probes see in runs of the sequence, unless the run is to be stopped (HostMachine.begin). */
 static int begin(void *user, const HostSeq *seq, int64_t *runs) {
   StcPlan *p = user;
   if (stop_asked(p->run.stop))
     return STC_INTERRUPTED;
-  StcStatus s = plan_next_frames(p);
+  StcStatus s = plan_need_sequence(p, seq);
+  s = s ? s : plan_next_frames(p);
   s = s ? s : plan_make_room(p, seq->steps);
   *runs = plan_room(p, seq->steps, *runs);
   return s;

@@ -158,6 +158,9 @@ void plan_close_late(StcPlan *p);
 StcStatus plan_open_late(StcPlan *p, int64_t steps);
 /* Where kernels are compiled when runs need them: has the device compile those that `steps` steps from now launch. */
 StcStatus plan_need_steps(StcPlan *p, int64_t steps);
+/* The same for a sequence that is run now: a run that is cut at other steps than it was to be, by a page that looks on
+ * say, has others than those, and no kernel is compiled while launches are recorded. */
+StcStatus plan_need_sequence(StcPlan *p, const HostSeq *seq);
 /* The first open sequence of the plan's that does not go beyond `left` steps, NULL: there is none. */
 const HostSeq *plan_next_sequence(const StcPlan *p, int64_t left);
 

@@ -501,6 +501,53 @@ static bool default_is_wrong(const char *log) {
   return line && strncmp(line, "\nwrong,", 7) == 0 && strstr(line, "\"-schedule=auto\"");
 }
 
+/* A run that is stopped while its kernels are compiled has none compiled, whoever stops it; the next one compiles all
+ * that it launches before its first launch. */
+WORLD_TEST(test_stopped_compiling) {
+  StcProgram *p = NULL;
+  StcPlan *q = NULL;
+  StcOptions o = {.march = "nvptx", .mcpu = "sm_90", .schedule = "overlap", .T = 3};
+  float a[100] = {0};
+  assert_int_equal(stc_compile_string(w->c, "p.stn", plain, &o, &p), STC_OK);
+  assert_int_equal(stc_plan_new(p, "cuda", 0, NULL, &q), STC_OK);
+  assert_int_equal(stc_plan_set(q, 0, a, sizeof a), STC_OK);
+  stc_context_stop(w->c, true);
+  assert_int_equal(stc_plan_run(q, 7, NULL), STC_INTERRUPTED);
+  stc_context_stop(w->c, false);
+  stc_plan_stop(q, true);
+  assert_int_equal(stc_plan_run(q, 7, NULL), STC_INTERRUPTED);
+  stc_plan_stop(q, false);
+  assert_int_equal(count(read_log(w), "cuModuleLoadDataEx"), 0);
+  assert_int_equal(stc_plan_run(q, 7, NULL), STC_OK);
+  const char *first = strstr(read_log(w), "launch ");
+  assert_true(count(w->log, "cuModuleLoadDataEx") > 0 && count(first, "cuModuleLoadDataEx") == 0);
+  stc_plan_free(q);
+  stc_program_free(p);
+}
+
+/* A watch that is due again 7 steps behind step 960, which nobody knew when the run began. */
+static StcStatus come_again(void *user, StcPlan *q, int64_t step) {
+  (void)user;
+  q->observers.watches->every = step == 960 ? step + 7 : q->observers.watches->every;
+  return STC_OK;
+}
+
+/* What a run needs that is cut where nobody knew is compiled then, and not while launches are recorded. */
+WORLD_TEST(test_cut_late) {
+  StcProgram *p = NULL;
+  StcPlan *q = NULL;
+  StcOptions o = {.march = "nvptx", .mcpu = "sm_90", .schedule = "overlap", .T = 8};
+  float a[100] = {0};
+  assert_int_equal(stc_compile_string(w->c, "p.stn", plain, &o, &p), STC_OK);
+  assert_int_equal(stc_plan_new(p, "cuda", 0, NULL, &q), STC_OK);
+  assert_int_equal(stc_plan_set(q, 0, a, sizeof a), STC_OK);
+  assert_int_equal(stc_plan_watch(q, 960, come_again, NULL), STC_OK);
+  assert_int_equal(stc_plan_run(q, 1600, NULL), STC_OK);
+  assert_true(count(strstr(read_log(w), "launch "), "cuModuleLoadDataEx") > 0);
+  stc_plan_free(q);
+  stc_program_free(p);
+}
+
 /* Here every schedule computes something wrong: all are noted, and none is chosen. */
 WORLD_TEST(test_tune_wrong) {
   char *log = tune(w, 1, STC_DEVICE);

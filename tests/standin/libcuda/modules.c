@@ -126,6 +126,8 @@ int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *option
   call("cuModuleLoadDataEx: %zu bytes", strlen(image));
   if (i == MAX_MODULES || !current_device)
     return fault("cuModuleLoadDataEx without a context");
+  if (rt.capturing)
+    return fault("cuModuleLoadDataEx while launches are captured");
   if (memcmp(image, "\177ELF", 4) == 0)
     return 200;
   if (!strstr(image, ".version"))
