@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,18 +22,19 @@
 extern char **environ;
 
 /* Characters of what ptxas says that a message has; nanoseconds between looks at whether it is done; the number of its
- * output's file. */
-enum { MOST_SAID = 1000, NAP = 1000000, OUT = 3 };
+ * output's file; seconds that it may take to tell its version. */
+enum { MOST_SAID = 1000, NAP = 1000000, OUT = 3, MOST_SECONDS = 10 };
 
 const char *assembler_find(Arena *a) {
   const char *path = getenv("PATH"), *home = getenv("CUDA_HOME");
   bool named = home && *home == '/';
+  struct stat is;
   const char *folders =
       arena_printf(a, "%s:%s%s/usr/local/cuda/bin", path ? path : "", named ? home : "", named ? "/bin:" : "");
   for (const char *s = folders; *s; s += *s == ':') {
     size_t n = strcspn(s, ":");
     const char *file = arena_printf(a, "%.*s/ptxas", (int)n, s);
-    if (n && access(file, X_OK) == 0 && !strchr(file, '\''))
+    if (n && stat(file, &is) == 0 && S_ISREG(is.st_mode) && access(file, X_OK) == 0 && !strchr(file, '\''))
       return file;
     s += n;
   }
@@ -108,14 +111,16 @@ static bool start(pid_t *child, char *const *words, int in, int out, int said) {
   return ok;
 }
 
-/* Waits for a process until its end, or until `stop` (NULL: never) asks for it. True: its end was well. One that others
- * have waited for, or nobody can, since SIGCHLD is ignored, counts as one that was not. */
-static bool await(pid_t child, const Stop *stop) {
+/* Waits for a process until its end, or until `stop` (NULL: never) asks for it, and for no more than `seconds`. True:
+ * its end was well. One that others have waited for, or nobody can, since SIGCHLD is ignored, counts as one that was
+ * not. */
+static bool await(pid_t child, const Stop *stop, double seconds) {
+  double begin = clock_seconds();
   struct timespec nap = {0, NAP};
   int status = 0;
   pid_t got;
   while ((got = waitpid(child, &status, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) {
-    if (stop && stop_asked(stop)) {
+    if ((stop && stop_asked(stop)) || clock_seconds() - begin > seconds) {
       kill(child, SIGKILL);
       while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         continue;
@@ -127,15 +132,15 @@ static bool await(pid_t child, const Stop *stop) {
 }
 
 /* Has a program read `n` bytes and write to file number OUT. What it wrote there, from malloc, and what it said, which
- * may be NULL. False: it could not be started, or its end was not well. */
-static bool run(char *const *words, const char *bytes, size_t n, const Stop *stop, char **wrote, size_t *size,
-                char **said) {
+ * may be NULL. False: it could not be started, its end was not well, or it took more than `seconds`. */
+static bool run(char *const *words, const char *bytes, size_t n, const Stop *stop, double seconds, char **wrote,
+                size_t *size, char **said) {
   int in = memfd_create("ptx", MFD_CLOEXEC), out = memfd_create("cubin", MFD_CLOEXEC),
       log = memfd_create("said", MFD_CLOEXEC), apart = out >= 0 ? fcntl(out, F_DUPFD_CLOEXEC, OUT + 1) : -1;
   pid_t child;
   size_t unused;
   bool ok = in >= 0 && log >= 0 && apart >= 0 && put(in, bytes, n) && start(&child, words, in, apart, log) &&
-            await(child, stop);
+            await(child, stop, seconds);
   *wrote = ok ? take(apart, size) : NULL;
   *said = log >= 0 ? take(log, &unused) : NULL;
   for (int i = 0; i < 4; i++) {
@@ -172,7 +177,7 @@ static const char *find(Arena *a) {
     return "ptxas is not found in PATH, CUDA_HOME or /usr/local/cuda/bin";
   if (snprintf(found.path, sizeof found.path, "%s", path) >= (int)sizeof found.path)
     return "the path of ptxas is too long";
-  bool runs = run(words, "", 0, NULL, &wrote, &n, &said), told = read_version(said);
+  bool runs = run(words, "", 0, NULL, MOST_SECONDS, &wrote, &n, &said), told = read_version(said);
   free(wrote);
   free(said);
   return runs && told ? NULL : "ptxas does not run, or does not tell its version";
@@ -218,7 +223,7 @@ char *ptx_compile(const PtxCompiler *c, Arena *a, const char *ptx, size_t n, con
                    "/dev/stdin",
                    NULL};
   char *cubin, *said;
-  bool ok = run(words, ptx, n, stop, &cubin, size, &said);
+  bool ok = run(words, ptx, n, stop, INFINITY, &cubin, size, &said);
   if (!ok || !cubin || *size < 4 || memcmp(cubin, "\177ELF", 4) != 0) {
     size_t most = said ? strcspn(said, "\n") : 0;
     *why = arena_printf(a, "%.*s", most < MOST_SAID ? (int)most : MOST_SAID, said ? said : "");
