@@ -13,8 +13,9 @@ typedef struct Sums {
   size_t each;
 } Sums;
 
-/* Bytes that one addition of those below moves; times that each is made, of which the best counts. */
-enum { SUM_BYTES = 3 * sizeof(double), MEASURED = 3, CACHED_TURNS = 8, MOST_CACHES = 8 };
+/* Bytes that one addition of those below moves; times that each is made, of which the best counts; bytes of a thread's
+ * share of what caches are measured by, at least. */
+enum { SUM_BYTES = 3 * sizeof(double), MEASURED = 3, CACHED_TURNS = 8, MOST_CACHES = 8, SHARE_BYTES = 1 << 18 };
 
 /* Adds the numbers of thread `block` (a HostKernelFn). */
 static void add_share(void *const *args, const int64_t *block, char *scratch) {
@@ -59,7 +60,10 @@ static double measure_memory(int threads, size_t bytes, int turns) {
   return best;
 }
 
-double host_cache_bandwidth(int threads, double bytes) { return measure_memory(threads, (size_t)bytes, CACHED_TURNS); }
+double host_cache_bandwidth(int threads, double bytes) {
+  double least = threads * SHARE_BYTES; /* below it threads are begun and waited for, and little else */
+  return measure_memory(threads, (size_t)(bytes > least ? bytes : least), CACHED_TURNS);
+}
 
 /* GHz of a core: by products that wait for each other, which take three cycles each on the CPUs that are known, and of
  * which the fastest of many runs counts. */
