@@ -1,6 +1,7 @@
 # stc_llvm: LLVM. stc_data: jansson, libpng, zlib, HDF5 with its dimension scales and, where it is found, libmicrohttpd. With STC_LLVM_STATIC both are archives and the program needs libc and libm only;
 # a target with the property STC_LIBRARIES_INSIDE has both as archives, too.
 # stc_llvm_archives, stc_data_archives: the same always as archives, for libstc.so; made where something asks for them.
+# stc_llvm_as_shared: archives of all that is used of LLVM's shared library.
 # stc_lld: what is linked by lld, where the compiler can be told to use it: in a tenth of the time, for LLVM and where there is debug information.
 add_library(stc_llvm INTERFACE)
 add_library(stc_data INTERFACE)
@@ -31,6 +32,17 @@ function(stc_make_archives)
   endforeach()
   add_library(stc_llvm_archives INTERFACE)
   target_link_libraries(stc_llvm_archives INTERFACE ${archives} ${system} -static-libgcc rt ${CMAKE_DL_LIBS} m)
+  # LLVM's shared library has AArch64, which backend/host.c uses where it is there; an archive is looked into where it is asked for by name.
+  add_library(stc_llvm_as_shared INTERFACE)
+  execute_process(COMMAND ${STC_LLVM_CONFIG} --link-static --libfiles aarch64 OUTPUT_VARIABLE aarch64 OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE lacks ERROR_QUIET)
+  if(NOT lacks)
+    separate_arguments(aarch64 UNIX_COMMAND "${aarch64}")
+    target_link_libraries(stc_llvm_as_shared INTERFACE ${aarch64})
+    foreach(part TargetInfo Target TargetMC AsmPrinter)
+      target_link_options(stc_llvm_as_shared INTERFACE LINKER:--undefined=LLVMInitializeAArch64${part})
+    endforeach()
+  endif()
+  target_link_libraries(stc_llvm_as_shared INTERFACE stc_llvm_archives)
   find_library(STC_JANSSON_ARCHIVE libjansson.a REQUIRED)
   find_library(STC_PNG_ARCHIVE libpng.a REQUIRED)
   find_library(STC_Z_ARCHIVE libz.a REQUIRED)
@@ -59,7 +71,7 @@ if(STC_LLVM_STATIC)
   target_link_libraries(stc_data INTERFACE stc_data_archives)
 else()
   set(inside $<BOOL:$<TARGET_PROPERTY:STC_LIBRARIES_INSIDE>>)
-  target_link_libraries(stc_llvm INTERFACE $<IF:${inside},stc_llvm_archives,LLVM>)
+  target_link_libraries(stc_llvm INTERFACE $<IF:${inside},stc_llvm_as_shared,LLVM>)
   find_library(STC_HDF5_HL NAMES hdf5_hl hdf5_serial_hl REQUIRED HINTS ${HDF5_LIBRARY_DIRS})
   get_filename_component(STC_HDF5_FOLDER ${STC_HDF5_HL} DIRECTORY)
   add_library(stc_data_shared INTERFACE)
