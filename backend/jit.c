@@ -4,6 +4,15 @@
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
 
+/* The compiler's functions for f16, which CPUs before x86-64-v3 have no instructions for; only their addresses are
+ * taken. */
+#pragma weak __extendhfsf2
+#pragma weak __truncsfhf2
+#pragma weak __truncdfhf2
+extern void __extendhfsf2(void);
+extern void __truncsfhf2(void);
+extern void __truncdfhf2(void);
+
 /* LLVM's JIT, and where its errors go. */
 struct Jit {
   LLVMOrcLLJITRef lljit;
@@ -37,6 +46,29 @@ static bool use_process_symbols(Diags *d, LLVMOrcLLJITRef j) {
   return true;
 }
 
+/* Lets it call the compiler's functions, which are not seen from outside where they are part of this program. Those
+ * that the compiler does not have are left out. */
+static bool use_compiler_functions(Diags *d, LLVMOrcLLJITRef j) {
+  static const struct {
+    const char *name;
+    void (*function)(void);
+  } all[] = {{"__extendhfsf2", __extendhfsf2}, {"__truncsfhf2", __truncsfhf2}, {"__truncdfhf2", __truncdfhf2}};
+  enum { ALL = sizeof all / sizeof *all };
+  LLVMOrcCSymbolMapPair pairs[ALL];
+  size_t n = 0;
+  for (int i = 0; i < ALL; i++)
+    if (all[i].function)
+      pairs[n++] =
+          (LLVMOrcCSymbolMapPair){LLVMOrcLLJITMangleAndIntern(j, all[i].name),
+                                  {(uintptr_t)all[i].function,
+                                   {LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable, 0}}};
+  LLVMOrcMaterializationUnitRef unit = LLVMOrcAbsoluteSymbols(pairs, n);
+  LLVMErrorRef error = LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(j), unit);
+  if (error)
+    LLVMOrcDisposeMaterializationUnit(unit);
+  return succeeded(d, "naming the compiler's functions", error);
+}
+
 Jit *jit_load(Arena *a, Diags *d, int n, char *const *objects, const size_t *sizes) {
   Jit *j = ARENA_NEW(a, Jit);
   bool ok = true;
@@ -50,7 +82,7 @@ Jit *jit_load(Arena *a, Diags *d, int n, char *const *objects, const size_t *siz
     ok = succeeded(d, "loading the kernels",
                    LLVMOrcLLJITAddObjectFile(j->lljit, LLVMOrcLLJITGetMainJITDylib(j->lljit), buffer));
   }
-  if (ok && use_process_symbols(d, j->lljit))
+  if (ok && use_compiler_functions(d, j->lljit) && use_process_symbols(d, j->lljit))
     return j;
   jit_free(j);
   return NULL;

@@ -32,6 +32,10 @@ function(stc_make_archives)
   endforeach()
   add_library(stc_llvm_archives INTERFACE)
   target_link_libraries(stc_llvm_archives INTERFACE ${archives} ${system} -static-libgcc rt ${CMAKE_DL_LIBS} m)
+  # What the compiler's own archive has for f16 (backend/jit.c), which LLVM's shared library would bring along.
+  foreach(function extendhfsf2 truncsfhf2 truncdfhf2)
+    target_link_options(stc_llvm_archives INTERFACE LINKER:--undefined=__${function})
+  endforeach()
   # LLVM's shared library has AArch64, which backend/host.c uses where it is there; an archive is looked into where it is asked for by name.
   add_library(stc_llvm_as_shared INTERFACE)
   execute_process(COMMAND ${STC_LLVM_CONFIG} --link-static --libfiles aarch64 OUTPUT_VARIABLE aarch64 OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE lacks ERROR_QUIET)
