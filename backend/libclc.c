@@ -146,6 +146,7 @@ bool libclc_link(Arena *a, Diags *d, LLVMModuleRef m, const char *file, bool any
     if (LLVMIsDeclaration(f) && LLVMGetIntrinsicID(f) == 0)
       ARENA_PUSH(a, called, ncalled, arena_strdup(a, LLVMGetValueName2(f, &(size_t){0})));
   if (LLVMGetBitcodeModuleInContext2(LLVMGetModuleContext(m), buffer, &library)) {
+    LLVMDisposeMemoryBuffer(buffer); /* it is LLVM's where the module was read */
     diag_error(d, no_loc(), "'%s' of libclc is not bitcode that this LLVM reads; it must be of the same version", file);
     return false;
   }

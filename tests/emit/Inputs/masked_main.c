@@ -39,6 +39,7 @@ int main(int argc, char **argv) {
     e = masked_stream(&standin_stream);
   e = e ? e : masked_bind(&p); /* nothing runs: the device is opened by the first init */
   a = room(n * sizeof *a, 0), wet = room(n, 0), where = room(n, 0);
+  void *given[] = {out, a, wet, where};
   e = e ? e : masked_init(&p, wet, a, where);
   if (!e && device) {
     a = room(n * sizeof *a, 1), wet = room(n, 1), where = room(n, 1);
@@ -52,5 +53,7 @@ int main(int argc, char **argv) {
   fwrite(device ? out : a, sizeof *a, n, f);
   fclose(f);
   masked_close();
+  for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+    free(given[i]);
   return 0;
 }
