@@ -111,7 +111,8 @@ class Artifact(Owner):
         """Runs time steps first_step .. first_step + steps - 1 (None: as many as the program says), in place.
 
         fields: arrays by the names of fields and launch-time arrays, dense, in C order. Arrays on the GPU are worked on where they are, NumPy
-        arrays are copied in and out. A field that is not given begins as its init makes it, else as zeros. stream: a CUDA or HIP stream; arrays on
+        arrays are copied in and out. A field that is not given begins as its init makes it, else as zeros; where first_step is not 0 no init is made,
+        and a mask that is not given is false everywhere. stream: a CUDA or HIP stream; arrays on
         the GPU are then filled in it, and the call does not wait where there is neither a NumPy array nor a reduction. params: those that the
         shapes of the fields do not tell. A field that is a series of frames is given all of them, as an array with one axis more, in front, or
         as a function that makes frame j (with None behind the last); or one array without that axis, for all steps.
