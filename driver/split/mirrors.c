@@ -428,6 +428,7 @@ StcStatus mirrors_run(StcPlan *p, int64_t steps) {
     if (st && st != STC_INTERRUPTED)
       split_name_part(p, i);
   }
+  st = st ? st : meet(p, true);
   s->mirrored = !st;
-  return st ? st : meet(p, true);
+  return st;
 }
