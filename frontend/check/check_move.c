@@ -31,21 +31,22 @@ static Type composite_part(const Checker *c, const Expr *e, const Env *env, int 
 static Type composite_member(const Checker *c, const Expr *e, const Env *env, int *looks) {
   const Composite *of = type_composite(c->m, composite_of(c, e->kids[0], env, looks));
   for (int i = 0; of && i < of->n; i++)
-    if (!e->name || !strcmp(of->members[i].name, e->name))
+    if (!e->name || (of->members[i].name && !strcmp(of->members[i].name, e->name)))
       return type_composite(c->m, of->members[i].type) ? of->members[i].type : TY_NONE;
   return TY_NONE;
 }
 
-/* The same of a name, with offsets or without. */
+/* The same of a name, with offsets or without; what is in brackets behind a local value chooses a component. */
 static Type composite_name(const Checker *c, const Expr *e, const Env *env, int *looks) {
   const Env *macro = check_macro_of(env);
   const Expr *arg = check_argument(macro, e->name);
   if (arg)
     return composite_of(c, arg, macro->caller, looks);
-  const Symbol *s = check_find_local(c, env, e->name);
-  if (!s)
-    s = symbols_find(&c->syms, e->name);
-  return s && type_composite(c->m, s->type) ? s->type : TY_NONE;
+  const Symbol *local = check_find_local(c, env, e->name);
+  const Symbol *s = local ? local : symbols_find(&c->syms, e->name);
+  const Composite *of = s ? type_composite(c->m, s->type) : NULL;
+  Type t = of && local && e->kind == EXPR_ACCESS ? of->members[0].type : s ? s->type : TY_NONE;
+  return of && type_composite(c->m, t) ? t : TY_NONE;
 }
 
 /* The type of the unchecked expression if it has components (TY_BRACES: open ones), else TY_NONE. */
