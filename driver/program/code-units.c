@@ -38,37 +38,52 @@ static Mark mark_of(const Kernel *k) {
   return out;
 }
 
-/* The text of a kernel without its name and the steps that it counts for, which are nothing to its code, in `a`.
- * Renumbers. */
-static const char *nameless(Arena *a, const Module *m, const Kernel *k) {
-  Kernel same = *k;
+/* What there is to a kernel's code, as text, and that text's hash; NULL: not made yet. */
+typedef struct Text {
+  const char *text;
+  uint64_t hash;
+} Text;
+
+/* That of kernel number `i`, without its name and the steps that it counts for, which are nothing to its code; made in
+ * `a` when it is first asked for. Renumbers. */
+static const Text *text_of(Arena *a, const Module *m, int i, Text *texts) {
+  Kernel same = m->kernels[i];
   Str s = {.arena = a};
-  block_renumber(k->body, 0);
+  if (texts[i].text)
+    return &texts[i];
+  Mark of = {0, UINT64_C(14695981039346656037)};
+  block_renumber(same.body, 0);
   same.name = "";
   same.steps = 0;
   kernel_print(&s, m, &same);
-  return s.s;
+  for (const char *c = s.s; *c; c++)
+    mark_add(&of, *c);
+  texts[i] = (Text){s.s, of.hash};
+  return &texts[i];
 }
 
-/* Are the two alike but for their names? Two members are not in the text. */
-static bool do_the_same(Arena *a, const Module *m, const Kernel *x, const Kernel *y) {
-  ArenaMark start = arena_mark(a);
-  bool same =
-      x->by_class == y->by_class && x->skips_dry == y->skips_dry && strcmp(nameless(a, m, x), nameless(a, m, y)) == 0;
-  arena_release(a, start);
-  return same;
+/* Are kernels `i` and `k` alike but for their names? Two members are not in the text. */
+static bool do_the_same(Arena *a, const Module *m, int i, int k, Text *texts) {
+  const Kernel *x = &m->kernels[i], *y = &m->kernels[k];
+  if (x->by_class != y->by_class || x->skips_dry != y->skips_dry)
+    return false;
+  const Text *of_x = text_of(a, m, i, texts), *of_y = text_of(a, m, k, texts);
+  return of_x->hash == of_y->hash && strcmp(of_x->text, of_y->text) == 0;
 }
 
 /* Finds p->code. The rounds of a repeat, and what levels do on their way up and down, are kernels of their own that do
  * the same: 55 of the 114 of capacitor. Kernels that others stand for, and these others, keep their code. */
 static void find_same(Arena *a, const Module *m, const bool *is_other, const Mark *marks, CodeUnits *p) {
+  ArenaMark start = arena_mark(a);
+  Text *texts = ARENA_ARRAY(a, Text, m->nkernels);
   for (int i = 0; i < m->nkernels; i++) {
     p->code[i] = i;
     for (int k = 0; k < i && !is_other[i] && !m->kernels[i].instead && p->code[i] == i; k++)
       if (p->code[k] == k && marks[k].hash == marks[i].hash && marks[k].ops == marks[i].ops && !is_other[k] &&
-          !m->kernels[k].instead && do_the_same(a, m, &m->kernels[k], &m->kernels[i]))
+          !m->kernels[k].instead && do_the_same(a, m, k, i, texts))
         p->code[i] = k;
   }
+  arena_release(a, start);
 }
 
 /* ---------------------------------------------------------------- cutting */

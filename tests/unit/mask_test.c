@@ -10,11 +10,11 @@
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
 
-enum { N = 40, M = 64, WET = 0, A = 1 };
+enum { N = 40, M = 48, WET = 0, A = 1 };
 
 /* The mask has an init, which setting it replaces. */
 static const char *const program =
-    "grid G = [0 .. 39, 0 .. 63], 1000;\nmask wet on G = idx(0) / 13 % 2 == 0 && idx(1) / 20 % 2 == 1;\n"
+    "grid G = [0 .. 39, 0 .. 47], 1000;\nmask wet on G = idx(0) / 13 % 2 == 0 && idx(1) / 20 % 2 == 1;\n"
     "field A : f32 on G where wet dry 0.5 outside 0.5;\ninit a(A)[G] = f32((idx(0) * 7 + idx(1)) % 13);\n"
     "stencil s(A)[G where wet] = A + 0.125 * (A[-1,0] + A[1,0] + A[0,-1] + A[0,1] - 4 * A);\n";
 
