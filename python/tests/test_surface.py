@@ -1,4 +1,5 @@
 """What a plan tells of itself and lets be set: names, params, probes, checkpoints, its end."""
+import ctypes
 import gc
 import os
 
@@ -78,6 +79,7 @@ def test_close():
 
     def resident():
         gc.collect()
+        ctypes.CDLL(None).malloc_trim(0)     # what malloc keeps for later is no plan's
         return int(open("/proc/self/statm").read().split()[1])
     program, kept = stc.compile(TEXT), []
     program.plan("host:1", N=700).close()   # what compiling takes once
