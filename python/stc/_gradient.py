@@ -22,7 +22,7 @@ _UNITS = {"": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "K
 
 class Gradient(NamedTuple):
     """What is differentiated, and its derivatives by each name that the program's `gradient` is to: arrays of that one's shape, a number for a param, or for
-    a scalar, of which each member may have one."""
+    a scalar, which may be by member."""
     value: float
     by: Dict[str, Any]
 

@@ -174,7 +174,7 @@ def test_memory():
 
 
 def test_members():
-    """Scalars of which each member has its own: a derivative for each, as differences of the value say; what is handed back through the run is the same."""
+    """Scalars by member: a derivative for each, as differences of the value say; what is handed back through the run is the same."""
     text = """
     param n = 3;
     param k[n] : f64;

@@ -144,7 +144,7 @@ def test_axes_that_cannot_be_members(shape, words):
 
 
 def test_scalars_of_members():
-    """Gradients through scalars of which each member has its own."""
+    """Gradients through scalars by member."""
     text = """
     param k[3] : f64;
     grid G = [0 .. 2, 0 .. 3], 4;
