@@ -23,6 +23,7 @@
  *   schedule-warps.c  pipelines of warps in time
  *   schedule-rounds.c rows of a streamed tile for a grid of known size
  *   mapping.c         what plans say of the mapping of launches beside knobs
+ *   stops.c           runs that stop every so many steps
  *   complete.c        knobs that were left open, where the usual choice does not fit
  *   tests-true.c      programs with masks, as they are where these are true
  *   live-tiles.c      tiles for masks that are known
@@ -71,15 +72,16 @@ int32_t plan_mapped(const Schedule *s, MapId id);
 int64_t plan_joined(const PassContext *c, const Module *m, const Schedule *want, GridScalars *g);
 /* The steps of a kernel for what remains behind tiles of T, a multiple of `of`, or 1: none is worth it. It makes what
  * remains of the program's own run, and of the steps from one evaluation of its reductions to the next, with fewer
- * launches, and is there only if that saves a tenth of all launches, for it costs compile time. */
-int plan_remainder(const Module *m, int T, int of);
+ * launches, and is there only if that saves a tenth of all launches, for it costs compile time. every: the steps from
+ * one stop of runs to the next that the program does not say, 0: there are none. */
+int plan_remainder(const Module *m, int64_t every, int T, int of);
 /* The launches that the program's own run takes, or its first part if there are many stops, where tiles make T steps:
  * of T steps, of `t`, the plan's remainder (1: there is none), and of single ones. All 0: nobody knows. */
 typedef struct RunLaunches {
   int t;
   int64_t whole, between, single;
 } RunLaunches;
-RunLaunches plan_run_launches(const Module *m, int T, int of);
+RunLaunches plan_run_launches(const Module *m, int64_t every, int T, int of);
 
 /* ---------------------------------------------------------------- candidates.c */
 
@@ -93,6 +95,19 @@ typedef struct PlanCandidates {
 bool plan_query(PassContext *c, const Module *m, const Schedule *want, int64_t most, PlanQuery *q);
 /* All candidates, the usual one first. */
 void plan_candidates(const PlanQuery *q, PlanCandidates *out);
+
+/* ---------------------------------------------------------------- stops.c */
+
+/* The steps from one stop of a run of `m`, as `want` (NULL: nothing) asks for it, to the next, as far as they are
+ * known: the fewest; 0: they are not. */
+int64_t plan_stops(const Module *m, const Schedule *want);
+/* Do tiles leave no steps over in `run`? */
+bool plan_leaves_none(const RunLaunches *run);
+/* The time of a step of `run` in tiles of T steps, of each of which it is `whole`, in launches of fewer `between`, and
+ * in single ones `single`; `whole` where nobody knows the run. */
+double plan_run_time(const RunLaunches *run, int T, double whole, double between, double single);
+/* Has the seconds of the candidates, which were counted, be those of a step of runs that stop as is known. */
+void plan_count_stops(const PlanQuery *q, PlanCandidates *all);
 
 /* ---------------------------------------------------------------- choice.c */
 

@@ -272,7 +272,7 @@ FIXTURE_TEST(test_reductions_limit_levels) {
 static void assert_tiles(const Module *m, int T, int t) {
   int tiles[MOST_TILES];
   Schedule s = {0};
-  map_set(&s, MAP_REMAINDER, plan_remainder(m, T, 1));
+  map_set(&s, MAP_REMAINDER, plan_remainder(m, 0, T, 1));
   int n = remainder_tiles(&GPU, &s, T, tiles);
   assert_int_equal(n, 1 + (T > 1) + (t > 0));
   assert_int_equal(tiles[0], T);

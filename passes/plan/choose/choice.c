@@ -91,6 +91,7 @@ static bool choose(const PlanQuery *q, Schedule *out) {
   plan_candidates(q, &all);
   for (int i = 0; i < all.n; i++)
     plan_cost(q, &all.all[i]);
+  plan_count_stops(q, &all);
   const PlanCandidate *best = best_worth_it(q, &all);
   while (best && !best->usual && spills_points(q, best)) {
     all.all[best - all.all].dropped = "registers would be spilled";
@@ -113,8 +114,8 @@ struct PlanAnswer {
 
 /* Do both ask for the same? */
 static bool same_question(const PlanAnswer *a, const PlanQuery *q) {
-  return a->st == q->m->stencils && a->tiled == q->tiled && a->most == q->most && a->want.family == q->want.family &&
-         memcmp(a->want.size, q->want.size, sizeof a->want.size) == 0;
+  return a->st == q->m->stencils && a->tiled == q->tiled && a->most == q->most && a->want.every == q->want.every &&
+         a->want.family == q->want.family && memcmp(a->want.size, q->want.size, sizeof a->want.size) == 0;
 }
 
 bool schedule_suit(PassContext *c, const Module *m, int64_t most, Schedule *want) {

@@ -56,6 +56,9 @@ bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *str
 /* Picoseconds a point and step if tiles are streamed, where that is what `want`, of family "auto", comes to for module
  * `m`, which was not tiled and whose step is one launch; else infinite. */
 double schedule_streamed_ps(PassContext *c, const Module *m, const Schedule *want);
+/* The time a step of the streamed tile of T steps that `want` comes to for module `m`, which was not tiled; infinite if
+ * there is none. */
+double schedule_stream_seconds(PassContext *c, const Module *m, const Schedule *want, int T);
 /* Time steps a streamed tile for module `m`, which was not tiled, where registers and the halo speak for `T`: fewer
  * where roots, quotients or functions bound the time, `more` where memory does, if that is expected to be better on the
  * grid of want->size, or a large one. */

@@ -77,13 +77,25 @@ static int64_t steps_of_run(const Module *m) {
   return scalars ? scalars[m->steps_by - 1].i : m->steps;
 }
 
+/* A run of module `m` that stops every `every` steps (0: it does not) beside what the module says. */
+typedef struct Run {
+  const Module *m;
+  int64_t every;
+} Run;
+
+/* The steps to the next stop of `r` behind the first `done`, `most` at most. */
+static int64_t steps_to_stop(const Run *r, int64_t done, int64_t most) {
+  int64_t left = r->every ? r->every - done % r->every : most;
+  return module_steps_to_stop(r->m, 0, done, left < most ? left : most);
+}
+
 /* The launches of T, `t` (1: none) and 1 steps, each time the largest that does not go too far, that a run of `steps`
  * steps takes (0: nobody knows how many, and there are none), or its first part if there are many stops. */
-static RunLaunches launches_of_run(const Module *m, int64_t steps, int T, int t) {
+static RunLaunches launches_of_run(const Run *r, int64_t steps, int T, int t) {
   RunLaunches out = {.t = t};
-  int64_t at = 0, end = steps > 0 ? steps : module_steps_to_stop(m, 0, 0, INT64_MAX) < INT64_MAX ? INT64_MAX : 0;
+  int64_t at = 0, end = steps > 0 ? steps : steps_to_stop(r, 0, INT64_MAX) < INT64_MAX ? INT64_MAX : 0;
   for (int i = 0; i < tuning.most_gaps && at < end; i++) {
-    int64_t gap = module_steps_to_stop(m, 0, at, end - at);
+    int64_t gap = steps_to_stop(r, at, end - at);
     out.whole += gap / T;
     out.between += t > 1 ? gap % T / t : 0;
     out.single += t > 1 ? gap % T % t : gap % T;
@@ -96,11 +108,11 @@ static RunLaunches launches_of_run(const Module *m, int64_t steps, int T, int t)
 static int64_t count_of(RunLaunches l) { return l.whole + l.between + l.single; }
 
 /* The multiple of `of` steps, of which a launch pays beside those of T steps in a run of `steps` steps; 1: none. */
-static int remainder_of(const Module *m, int64_t steps, int T, int of) {
-  int64_t without = count_of(launches_of_run(m, steps, T, 1)), least = without;
+static int remainder_of(const Run *r, int64_t steps, int T, int of) {
+  int64_t without = count_of(launches_of_run(r, steps, T, 1)), least = without;
   int best = 1;
   for (int t = of > 1 ? of : 2; t < T; t += of) {
-    int64_t with = count_of(launches_of_run(m, steps, T, t));
+    int64_t with = count_of(launches_of_run(r, steps, T, t));
     best = with < least ? t : best;
     least = with < least ? with : least;
   }
@@ -111,13 +123,14 @@ static int remainder_of(const Module *m, int64_t steps, int T, int of) {
 }
 
 /* Where a param says how many steps, a run may make more than its default: stops alone are looked at, too. */
-int plan_remainder(const Module *m, int T, int of) {
-  int t = remainder_of(m, steps_of_run(m), T, of);
-  return t > 1 || !m->steps_by ? t : remainder_of(m, 0, T, of);
+int plan_remainder(const Module *m, int64_t every, int T, int of) {
+  Run r = {m, every};
+  int t = remainder_of(&r, steps_of_run(m), T, of);
+  return t > 1 || !m->steps_by ? t : remainder_of(&r, 0, T, of);
 }
 
-RunLaunches plan_run_launches(const Module *m, int T, int of) {
-  return launches_of_run(m, steps_of_run(m), T, plan_remainder(m, T, of));
+RunLaunches plan_run_launches(const Module *m, int64_t every, int T, int of) {
+  return launches_of_run(&(Run){m, every}, steps_of_run(m), T, plan_remainder(m, every, T, of));
 }
 
 /* The launch of the last `steps` levels of the module; NULL: a frame cannot be made beside it. */
@@ -134,11 +147,12 @@ static Launch *levels_launch(const Filling *k, int steps) {
 static const char *fill_remainder(const Filling *k, int of) {
   Schedule *s = k->s;
   int32_t said = map_get(s, MAP_REMAINDER);
+  int64_t every = k->c->schedule ? k->c->schedule->every : 0;
   bool none = s->T < 3 || k->c->target->late;
   if (said > 1 && (none || said >= s->T || said % of))
     return "'remainder' is 1, or fewer steps than T, as many for each warp";
   if (!none)
-    fill(s, MAP_REMAINDER, plan_remainder(k->m, s->T, of));
+    fill(s, MAP_REMAINDER, plan_remainder(k->m, every, s->T, of));
   if (!none && k->frame && map_get(s, MAP_REMAINDER) > 1 && !levels_launch(k, map_get(s, MAP_REMAINDER))) {
     map_set(s, MAP_REMAINDER, 1);
     return said > 1 ? "older levels are kept for more steps than 'remainder'" : NULL;

@@ -236,9 +236,7 @@ static bool computes_functions(const Module *m) {
   return false;
 }
 
-/* The time a step of the streamed tile of T steps that `want` comes to for module `m`, which was not tiled; infinite if
- * there is none. */
-static double stream_seconds(PassContext *c, const Module *m, const Schedule *want, int T) {
+double schedule_stream_seconds(PassContext *c, const Module *m, const Schedule *want, int T) {
   Schedule open = *want, s;
   ScheduleTime t;
   open.family = FAMILY_STREAM;
@@ -261,10 +259,10 @@ static bool moves_much(const TargetInfo *t, const Module *m, int T) {
 /* The best of two thirds of `T` steps, two thirds of these and so on, as long as each is better, or of one more or less
  * than that, if it is clearly better than T; else T. */
 static int fewer_levels(PassContext *c, const Module *m, const Schedule *want, int T) {
-  double usual = T > 1 ? stream_seconds(c, m, want, T) : 0, least = usual;
+  double usual = T > 1 ? schedule_stream_seconds(c, m, want, T) : 0, least = usual;
   int best = T, last = T;
   for (int fewer = (2 * T + 1) / 3; fewer < last; fewer = (2 * fewer + 1) / 3) {
-    double seconds = stream_seconds(c, m, want, fewer);
+    double seconds = schedule_stream_seconds(c, m, want, fewer);
     last = fewer;
     if (seconds >= least)
       break;
@@ -272,7 +270,7 @@ static int fewer_levels(PassContext *c, const Module *m, const Schedule *want, i
     best = fewer;
   }
   for (int near = best - 1, middle = best; near <= middle + 1 && middle < T; near += 2) {
-    double seconds = near > 0 && near != last && near < T ? stream_seconds(c, m, want, near) : INFINITY;
+    double seconds = near > 0 && near != last && near < T ? schedule_stream_seconds(c, m, want, near) : INFINITY;
     best = seconds < least ? near : best;
     least = seconds < least ? seconds : least;
   }
@@ -283,7 +281,7 @@ int schedule_better_levels(PassContext *c, const Module *m, const Schedule *want
   if (computes_functions(m))
     return fewer_levels(c, m, want, T);
   bool better = more > T && moves_much(c->target, m, T) &&
-                stream_seconds(c, m, want, more) < tuning.better * stream_seconds(c, m, want, T);
+                schedule_stream_seconds(c, m, want, more) < tuning.better * schedule_stream_seconds(c, m, want, T);
   return better ? more : T;
 }
 

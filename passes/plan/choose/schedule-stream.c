@@ -208,16 +208,6 @@ static int fastest_T(const Chooser *r, int64_t most, double ns[MOST_SUITED]) {
   return best;
 }
 
-/* The steps from one stop of a run to the next, as far as they are known: the fewest; 0: they are not. */
-static int64_t steps_between_stops(const Chooser *r) {
-  int64_t every = r->want->every, frames = module_steps_to_frames(r->m, 0, INT64_MAX);
-  every = frames < INT64_MAX && (!every || frames < every) ? frames : every;
-  for (int i = 0; i < r->m->nreductions; i++)
-    if (!every || r->m->reductions[i].every < every)
-      every = r->m->reductions[i].every;
-  return every;
-}
-
 /* The time of a step in tiles of t: found (not 0 in ns), or about that between the nearest that were, or of the longest
  * below. */
 static double about_ns(const double ns[MOST_SUITED], int t) {
@@ -251,7 +241,7 @@ static double time_between_stops(const Chooser *exact, int T, int64_t every, dou
  * its levels: so that is done for one number of steps alone, which is the best as far as can be told from others. */
 static int T_between_stops(const Chooser *r, int64_t most) {
   double ns[MOST_SUITED] = {0}, least = INFINITY;
-  int64_t every = steps_between_stops(r);
+  int64_t every = plan_stops(r->m, r->want);
   most = r->want->every && r->want->every < most ? r->want->every : most;
   int T = fastest_T(r, most, ns), best = T;
   if (T < 2 || every % T == 0)
@@ -292,9 +282,42 @@ static int larger_T(const Chooser *r, int T, int64_t most) {
   return T;
 }
 
+/* Is a streamed tile of `T` steps, which are more than usual, if dear, no dearer than is good? */
+static bool has_room(const Chooser *r, int T) {
+  Schedule s;
+  const Mapping *p = usual_tile(r, T, false, &s);
+  return p && tile_fits(r->c->target, p, &s) && is_good(p, &s, r->rank);
+}
+
+/* The time of a step of runs that stop as is known, in streamed tiles of T steps; infinite: there are none. */
+static double stopped_time(const Chooser *r, int T) {
+  RunLaunches run = plan_run_launches(r->m, r->want->every, T, 1);
+  double whole = schedule_stream_seconds(r->c, r->m, r->want, T),
+         between = run.between ? schedule_stream_seconds(r->c, r->m, r->want, run.t) : 0,
+         single = run.single ? schedule_stream_seconds(r->c, r->m, r->want, 1) : 0;
+  return plan_run_time(&run, T, whole, between, single);
+}
+
+/* Time steps a tile in place of T, from half to half as many more, at most `most`, that divide the steps from one stop
+ * of runs to the next, where these are known and T does not, if tiles of so many are expected to take less time with
+ * all that T leaves over; else T. */
+static int suited_T(const Chooser *r, int T, int64_t most) {
+  int64_t every = plan_stops(r->m, r->want);
+  int best = T;
+  if (T < 2 || !every || every % T == 0)
+    return T;
+  double least = stopped_time(r, T);
+  for (int t = T / 2 + 1; t <= T + T / 2 && t <= most; t++) {
+    double took = every % t == 0 && has_room(r, t) ? stopped_time(r, t) : INFINITY;
+    best = took < least ? t : best;
+    least = took < least ? took : least;
+  }
+  return best;
+}
+
 /* Time steps a tile, nothing being said, for a module that was not tiled: those of default_T, or what the cost model
  * finds better. Of one that was tiled: those, if that is what it was tiled for. */
-static int chosen_T(const Chooser *r, int64_t most) {
+static int unstopped_T(const Chooser *r, int64_t most) {
   int T = default_T(r, most), tiled = r->m->time_tile;
   if (T < 1 || r->rank != 2 || !r->c->target->simt || r->want->T)
     return T;
@@ -302,6 +325,19 @@ static int chosen_T(const Chooser *r, int64_t most) {
   if (tiled > 1)
     return tiled <= more ? tiled : T;
   return schedule_better_levels(r->c, r->m, r->want, T, more);
+}
+
+/* The same, where runs stop as is known. */
+static int chosen_T(const Chooser *r, int64_t most) {
+  int64_t every = plan_stops(r->m, r->want);
+  int tiled = r->m->time_tile, T;
+  if (!r->c->target->simt || !every || r->want->T)
+    return unstopped_T(r, most);
+  most = every < most ? every : most;
+  if (tiled > 1 && every % tiled == 0)
+    return tiled;
+  T = unstopped_T(r, most);
+  return tiled > 1 ? T : suited_T(r, T, most);
 }
 
 int schedule_stream_levels(PassContext *c, const Module *m, const Schedule *want, int64_t most) {

@@ -8,14 +8,15 @@
  * is odd, or each row in a ring costs twice. Roots and quotients count as what they become where they are tested
  * together (`warps-work.c`), and keep a loop's body below 1300 operations. All of that is weighed by the launches that
  * the program's own run takes: of T steps, of the fewer that one kernel for a remainder makes, and of single steps,
- * each of which takes what memory does. `-schedule=auto` takes this schedule where it was measured to be faster: for
- * steps that only add and multiply, sums of one field on grids of 4096^2 points and more, of 2048 rows or more, in f64
- * of 2048^2, and steps of several fields of one type on grids of 2048^2 and more (of 8192^2, in f64 of 4096^2, where
- * they have rules beyond their edges). Where a field is a constant beyond an edge, by rules from 4096^2 points on, and
- * of steps with choices and few quotients, it is taken if this estimate is below 0.92 of what the model expects of the
- * streamed tile. On grids of 8192^2 points and more (16384^2 where lanes have one vector) it is taken for steps with
- * roots and quotients, but no other functions, where this estimate, for the grid at hand, is below 0.92 (in f64 from
- * 4096^2 points on below 0.65) of what the model expects of the streamed tile.
+ * each of which takes what memory does; where runs stop every so many steps a tile that divides these is taken unless
+ * another is clearly faster, and a streamed tile is weighed by its launches, too. `-schedule=auto` takes this schedule
+ * where it was measured to be faster: for steps that only add and multiply, sums of one field on grids of 4096^2 points
+ * and more, of 2048 rows or more, in f64 of 2048^2, and steps of several fields of one type on grids of 2048^2 and more
+ * (of 8192^2, in f64 of 4096^2, where they have rules beyond their edges). Where a field is a constant beyond an edge,
+ * by rules from 4096^2 points on, and of steps with choices and few quotients, it is taken if this estimate is below
+ * 0.92 of what the model expects of the streamed tile. On grids of 8192^2 points and more (16384^2 where lanes have one
+ * vector) it is taken for steps with roots and quotients, but no other functions, where this estimate, for the grid at
+ * hand, is below 0.92 (in f64 from 4096^2 points on below 0.65) of what the model expects of the streamed tile.
  *
  * Measured: docs/lab/warps.md. */
 #include "passes/tile/warps.h"
@@ -28,6 +29,15 @@
 
 /* Limits of any request. */
 enum { MAX_WARPS_T = 64, LEAST_WARPS = 2, LEAST_RING = 2, MOST_RING = 8 };
+/* More than any tile takes. */
+static const double MOST_COST = 1e30;
+
+/* The best tile so far and the best of those that leave no steps over before a stop, and what a step of a run takes in
+ * them. */
+typedef struct WarpBest {
+  Schedule s, even;
+  double least, least_even;
+} WarpBest;
 
 /* The launches of a run in tiles of T steps by W warps, kept since many tiles of those are looked at; T 0: of none. */
 typedef struct LastRun {
@@ -152,18 +162,12 @@ static double run_cost_of(const WarpChoice *x, const Schedule *s, const int64_t 
   const TargetInfo *t = x->c->target;
   const WarpLevel *level = x->e;
   if (x->last->T != s->T || x->last->W != s->block[0])
-    *x->last = (LastRun){s->T, s->block[0], plan_run_launches(level->m, s->T, s->block[0])};
-  RunLaunches run = x->last->run;
-  double whole = cost_of(t, level, s, size), between = 0,
-         n = (double)(run.whole * s->T + run.between * run.t + run.single);
-  if (run.between) {
-    Schedule fewer = *s;
-    fewer.T = run.t;
-    between = cost_of(t, level, &fewer, size) * run.t;
-  }
-  double single = tuning.warps_single * memory_ps(t, level);
-  return n > 0 ? (whole * (double)run.whole * s->T + between * (double)run.between + single * (double)run.single) / n
-               : whole;
+    *x->last = (LastRun){s->T, s->block[0], plan_run_launches(level->m, x->want->every, s->T, s->block[0])};
+  Schedule fewer = *s;
+  fewer.T = x->last->run.t;
+  double between = x->last->run.between ? cost_of(t, level, &fewer, size) : 0;
+  return plan_run_time(&x->last->run, s->T, cost_of(t, level, s, size), between,
+                       tuning.warps_single * memory_ps(t, level));
 }
 
 double schedule_own_ps(const TargetInfo *t, const Module *m, const Schedule *s, const int64_t *size) {
@@ -189,23 +193,32 @@ static bool is_long_twice(const WarpChoice *x, const Schedule *s) {
 }
 
 /* Fills the rest of `s`, whose T, warps and cells are chosen, and keeps it in *best if it is legal and cheaper. */
-static void consider(const WarpChoice *x, Schedule s, Schedule *best, double *least) {
+static void consider(const WarpChoice *x, Schedule s, WarpBest *best) {
   s.ahead = x->want->ahead;
   for (int ahead = (int)tuning.warps_ring; ahead >= LEAST_RING && !x->want->ahead; ahead--) {
     Schedule one = s;
     one.ahead = ahead;
+    one.every = x->want->every;
     if (ahead == LEAST_RING || !is_long_twice(x, &one))
-      consider(&(WarpChoice){x->c, x->e, &one, x->last}, one, best, least);
+      consider(&(WarpChoice){x->c, x->e, &one, x->last}, one, best);
   }
   if (!s.ahead || why_not_legal(x, &s))
     return;
   const WarpLevel *e = warps_level_for(x->e, &s);
   WarpShape w = warps_shape(x->c->target, e, &s);
   double cost = run_cost_of(x, &s, warps_grid_size());
-  if (warps_registers(e, &w) > tuning.warps_most_registers || cost >= *least || is_too_long(x, &w))
+  bool even = plan_leaves_none(&x->last->run) && cost < best->least_even;
+  if (warps_registers(e, &w) > tuning.warps_most_registers || (cost >= best->least && !even) || is_too_long(x, &w))
     return;
-  *least = cost;
-  *best = s;
+  s.every = 0;
+  if (even) {
+    best->even = s;
+    best->least_even = cost;
+  }
+  if (cost < best->least) {
+    best->s = s;
+    best->least = cost;
+  }
 }
 
 /* Is a T asked for that no power of two divides, by which warps share its time steps? */
@@ -223,13 +236,16 @@ static int first_warps(const Schedule *want, int64_t most) {
 }
 static int next_warps(const Schedule *want, int W) { return is_odd(want) ? W + 1 : 2 * W; }
 
-/* The best tile of those that `want` leaves open, at most `most` steps; family NONE: none is legal. */
+/* The best tile of those that `want` leaves open, at most `most` steps; family NONE: none is legal. Where runs stop
+ * every so many steps that is one which leaves none over, if no other is expected to be clearly faster: it needs no
+ * kernel for them, and fills its pipeline less often. */
 static Schedule choose(const WarpChoice *x, int64_t most) {
   const Schedule *want = x->want;
-  Schedule best = {0}, s = {.family = FAMILY_WARPS, .ngroups = 1};
+  WarpBest best = {.least = MOST_COST, .least_even = MOST_COST};
+  most = want->every && want->every < most && !want->T ? want->every : most;
+  Schedule s = {.family = FAMILY_WARPS, .ngroups = 1};
   int vector = VECTOR_BYTES / warps_smallest(x->e), warps = want->block[0], cells = want->elems[1];
-  double least = 1e30, most_warps = warps ? warps : tuning.warps_most_warps,
-         most_cells = cells ? cells : tuning.warps_most_cells;
+  double most_warps = warps ? warps : tuning.warps_most_warps, most_cells = cells ? cells : tuning.warps_most_cells;
   for (int W = first_warps(want, most); W <= most_warps; W = next_warps(want, W))
     for (int C = 1; C <= tuning.warps_most_steps; C++)
       for (int X = cells ? cells : vector; X <= most_cells; X += vector) {
@@ -240,9 +256,10 @@ static Schedule choose(const WarpChoice *x, int64_t most) {
         s.elems[1] = X;
         s.block[2] = s.elems[2] = 1;
         if (s.T <= most && (!want->T || want->T == s.T))
-          consider(x, s, &best, &least);
+          consider(x, s, &best);
       }
-  return best;
+  bool even = best.even.family && plan_stops(x->e->m, want) && best.least >= tuning.clearly * best.least_even;
+  return even ? best.even : best.s;
 }
 
 /* Is all of the tile said? Then *out is it. */
@@ -264,12 +281,11 @@ static bool is_said(const Schedule *want, Schedule *out) {
 /* Gives tile `s`, all else of which is said, the ring that is expected to be fastest where that was left open: shorter
  * ones leave room for more blocks on a core. Where none is expected to be good it stays as it is. */
 static void choose_ring(const WarpChoice *x, Schedule *s) {
-  Schedule best;
-  double least = 1e30;
+  WarpBest best = {.least = MOST_COST, .least_even = MOST_COST};
   if (!x->want->ahead)
-    consider(x, *s, &best, &least);
-  if (least < 1e30)
-    s->ahead = best.ahead;
+    consider(x, *s, &best);
+  if (best.least < MOST_COST)
+    s->ahead = best.s.ahead;
 }
 
 /* Why overlapped tiles cannot make single steps of `m`, which remain behind the last tile; NULL: they can. */
@@ -381,6 +397,30 @@ static double streamed_ps(PassContext *c, const Module *m, const Schedule *strea
   return t.seconds * 1e12 / ((double)size[0] * (double)size[1] * slices_of_size(m->grid.rank, size));
 }
 
+/* The same of a step of a run that stops every so many steps, and of tiles at edges, too: in launches of T steps, and
+ * in the fewer ones before a stop; `single`: what a step by itself takes. */
+static double stopped_ps(PassContext *c, const Module *m, const Schedule *stream, double single, const int64_t *size) {
+  RunLaunches run = plan_run_launches(m, c->schedule->every, stream->T, 1);
+  Schedule fewer = *stream;
+  ScheduleTime whole, between = {0};
+  double points = (double)size[0] * (double)size[1] * slices_of_size(m->grid.rank, size);
+  fewer.T = run.t;
+  if (!schedule_time_parted(c, plan_tiled_copy(m, stream->T), stream, size, &whole) ||
+      (run.between && !schedule_time_parted(c, plan_tiled_copy(m, run.t), &fewer, size, &between)))
+    return 0;
+  return plan_run_time(&run, stream->T, whole.seconds, between.seconds, 1e-12 * single * points) * 1e12 / points;
+}
+
+/* Is tile `s` faster than `stream` in runs that stop every so many steps? usual: it was measured to be in others. The
+ * other one must be expected to be clearly faster to be taken in place of that. */
+static bool is_faster_stopped(const WarpChoice *x, const Schedule *s, const Schedule *stream, bool usual,
+                              const int64_t *size) {
+  const Module *m = x->e->m;
+  double single = tuning.warps_single * memory_ps(x->c->target, x->e), own = run_cost_of(x, s, size),
+         streamed = stopped_ps(x->c, m, stream, single, size);
+  return usual ? streamed <= 0 || tuning.clearly * own <= streamed : own > 0 && own < tuning.clearly * streamed;
+}
+
 /* Which part of a streamed tile's time tile `s` must be expected to take at most, to be faster on a grid of extents
  * `size`: the larger one on large grids, where estimates err alike, since both count what roots and quotients take; but
  * for lanes of one vector, on all but the largest. On smaller ones in f64 the streamed tile's is too long, so it must
@@ -422,21 +462,20 @@ bool schedule_suits_warps(PassContext *c, const Module *m, const int64_t *size) 
 }
 
 bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *stream, const int64_t *size) {
-  static const Schedule open = {.family = FAMILY_WARPS};
+  Schedule open = {.family = FAMILY_WARPS, .every = c->schedule->every}, s;
   const Reduction *by;
   const char *why;
-  Schedule s;
   if (!schedule_suits_warps(c, m, size) || schedule_warps_why(c, m, &open, most_levels(m, &by), &s))
     return false;
   const WarpLevel *e = warps_level(m, &why);
   const WarpLevel *own = warps_level_for(e, &s);
   WarpShape w = warps_shape(c->target, own, &s);
-  bool plain = only_adds(e);
-  if (plain && delays_are_faster(own, &w))
-    return true;
-  if (is_cheap(c->target, e) && sums_are_faster(e) && is_large_enough(e, size) &&
-      ((plain && !e->constant && (!has_rules(e) || is_rules_size(e, size))) ||
-       cost_of(c->target, e, &s, size) < tuning.clearly * streamed_ps(c, m, stream, size)))
-    return true;
-  return is_expected_faster(c, m, e, &s, stream, size);
+  bool plain = only_adds(e), may = is_cheap(c->target, e) && sums_are_faster(e) && is_large_enough(e, size);
+  bool measured = (plain && delays_are_faster(own, &w)) ||
+                  (may && plain && !e->constant && (!has_rules(e) || is_rules_size(e, size)));
+  LastRun last = {0};
+  if (plan_stops(m, &open) && (measured || may))
+    return is_faster_stopped(&(WarpChoice){c, e, &open, &last}, &s, stream, measured, size);
+  return measured || (may && cost_of(c->target, e, &s, size) < tuning.clearly * streamed_ps(c, m, stream, size)) ||
+         is_expected_faster(c, m, e, &s, stream, size);
 }
