@@ -131,6 +131,8 @@ stencil s(z)[G] = V * z[0,1] * conj(z) / (2 - 1i) + 0.5i * z;
     at = z[0].requires_grad_(), V.requires_grad_()
     for a, b in zip(*(torch.autograd.grad((f(*at)).abs().square().sum(), at) for f in (plain, lambda z, V: op(z, V, 3)))):
         torch.testing.assert_close(a, b)
+    assert torch.autograd.gradcheck(lambda z, V: op(z, V, 3), at)       # by differences, whose convention is torch's: the conjugate
+    assert torch.autograd.gradcheck(lambda z, V: op(z.conj(), V, 2), at)
     with pytest.raises(TypeError, match="z is of torch.complex128, but the tensor is of torch.complex64"):
         op(z.to(torch.complex64), V, 3)
 
