@@ -190,3 +190,22 @@ def test_complex():
         np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5)
     with pytest.raises(TypeError, match="z is of type c64, but the array is of float32"):
         f(V, V, V)
+
+
+def test_scalars_of_members():
+    """Gradients through scalars by member; check_grads compares with differences."""
+    from jax.test_util import check_grads
+    text = """
+    param k[3] : f64;
+    grid G = [0 .. 2, 0 .. 3], 4;
+    members 3;
+    field u : f64 on G outside clamp;
+    scalar dt : f64 = 0.1, e : f64 = 0;
+    update e = max(abs(u)) over G;
+    update dt = 0.5 * dt / (1 + k[member] * e);
+    stencil s(u)[G] = u + dt * (u[1,0] + u[-1,0] + u[0,1] + u[0,-1] - 4 * u) - 0.1 * e * u * u;
+    """
+    with jax.enable_x64(True):
+        f = stc.jax.function(text, steps=4)
+        u = np.random.default_rng(1).random((3, 3, 4))
+        check_grads(f, (u, np.array([0.5, 1, 2])), 1, modes=["rev"], eps=1e-6)
