@@ -99,6 +99,39 @@ def test_interrupt_within_a_repeat(device):
     assert done.returncode == 0 and not done.stderr, done.stderr
 
 
+GRADIENT = COMMON + """
+import re
+text = "grid G = [0 .. 99, 0 .. 99], 3000; field A : f32 on G; field q : f32 on G input; init i(A)[G] = 1;"
+text += "stencil s(A)[1 .. 98, 1 .. 98] = 0.25 * (A[-1,0] + A[1,0] + A[0,-1] + A[0,1]) + q * sin(A); loss j += A * A over G at end; gradient j to q;"
+program, folder, small = stc.compile(text), sys.argv[2], dict(memory="600kB", scratch=sys.argv[2])
+def begin():
+    run = program.plan(sys.argv[1])
+    run["q"] = np.linspace(0, 0.01, 10000).reshape(100, 100)
+    return run
+run = begin()
+steps = 20                      # few: what is compiled before the signal
+run.gradient(steps, **small)
+want = run.gradient(steps, **small)
+threading.Timer(0.2, lambda: os.kill(os.getpid(), sys.argv[3] == "int" and signal.SIGINT or signal.SIGKILL)).start()
+start = time.monotonic()
+try:
+    while True:
+        run.gradient(3000, **small)
+except KeyboardInterrupt:
+    assert time.monotonic() - start < 10
+got = run.gradient(steps, **small)
+assert got.value == want.value and np.array_equal(got.by["q"], want.by["q"])
+"""
+
+
+@pytest.mark.parametrize("end", ["int", "kill"])
+def test_interrupt_of_a_gradient(end, tmp_path):
+    """Between or within the segments of a gradient whose steps are made again: the plan is as it was, and nothing is left in the folder for snapshots."""
+    done = child(GRADIENT, "host:2", str(tmp_path), end)
+    assert done.returncode == (0 if end == "int" else -signal.SIGKILL) and not done.stderr, done.stderr
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("device, n", [("host:2", 1000), ("ref", 500), ("sim", 200)])
 @pytest.mark.parametrize("end", ["del run", "sys.exit(0)"])
 def test_ends_while_steps_are_made(device, n, end):
