@@ -18,10 +18,10 @@ needs_cc = pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 
 
 def build(folder, text, *options):
-    """The manifest of the artifact that the command makes."""
+    """The manifest of the artifact that the command makes, without optimisation unless `options` have a level of their own."""
     source = folder / "p.stn"
     source.write_text(text)
-    subprocess.run([sys.executable, "-m", "stc", "-o", str(folder / "p.x"), *options, str(source)], check=True)
+    subprocess.run([sys.executable, "-m", "stc", "-O0", "-o", str(folder / "p.x"), *options, str(source)], check=True)
     made = folder / "p.x"
     ending = {"nvptx": "ptx", "amdgpu": "hsaco"}.get(next((o[7:] for o in options if o.startswith("-march=")), ""), "o")
     made.rename(folder / f"p.{ending}")
@@ -30,7 +30,7 @@ def build(folder, text, *options):
 
 @needs_cc
 def test_heat(tmp_path, heat_text, heat_numpy):
-    k = stc.load(build(tmp_path, heat_text, "-schedule=overlap", "-T=3"))
+    k = stc.load(build(tmp_path, heat_text, "-schedule=overlap", "-T=3", "-O3"))
     assert k.fields == ["A"]
     a = rng.random((40, 30), np.float32)
     want = heat_numpy(a, 7)
@@ -113,7 +113,7 @@ def looped(folder, text, tile, most):
     init, sequences = host.split(f"    steps {tile} {{", 1)
     rounds = f"    rounds {tile} {{" + sequences.replace("steps 1 {", "rounds 1 {")
     kir.write_text(f"{before}  host {{\n{init}    repeat @rounds up to {most} {{\n" + rounds.replace("\n  }\n}", "\n  }\n  steps 1 {\n    repeat @rounds\n  }\n }\n}"))
-    subprocess.run([sys.executable, "-m", "stc", "-o", str(folder / "p.o"), str(kir)], check=True)
+    subprocess.run([sys.executable, "-m", "stc", "-O0", "-o", str(folder / "p.o"), str(kir)], check=True)
     return stc.load(folder / "p.json")
 
 

@@ -126,7 +126,7 @@ def test_checkpoint(program, tmp_path):
 def test_artifact(tmp_path):
     f, c = series()
     (tmp_path / "frames.stn").write_text(TEXT)
-    command = [sys.executable, "-m", "stc", "-march=host", "-fno-contract", "-o", tmp_path / "frames.o", tmp_path / "frames.stn"]
+    command = [sys.executable, "-m", "stc", "-O0", "-march=host", "-fno-contract", "-o", tmp_path / "frames.o", tmp_path / "frames.stn"]
     subprocess.run(list(map(str, command)), check=True)
     artifact = stc.load(tmp_path / "frames.json")
     a = np.zeros(7, "f4")

@@ -35,7 +35,7 @@ def owners(tmp_path, heat_text):
     if shutil.which("cc"):
         source = tmp_path / "p.stn"
         source.write_text(heat_text)
-        subprocess.run([sys.executable, "-m", "stc", "-o", str(tmp_path / "p.o"), str(source)], check=True)
+        subprocess.run([sys.executable, "-m", "stc", "-O0", "-o", str(tmp_path / "p.o"), str(source)], check=True)
         yield stc.load(tmp_path / "p.json"), "stc.load"
 
 

@@ -71,7 +71,7 @@ def test_rounds(device, parts, tmp_path):
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 def test_artifact(tmp_path):
     (tmp_path / "relax.stn").write_text(RELAX)
-    subprocess.run([sys.executable, "-m", "stc", "-march=host", "-fno-contract", str(tmp_path / "relax.stn"), "-o", str(tmp_path / "relax.o")], check=True)
+    subprocess.run([sys.executable, "-m", "stc", "-O0", "-march=host", "-fno-contract", str(tmp_path / "relax.stn"), "-o", str(tmp_path / "relax.o")], check=True)
     f = np.random.default_rng(2).random((12, 17)) - 0.5
     p = np.zeros_like(f)
     stc.load(tmp_path / "relax.json").run({"f": f, "p": p}, 2)

@@ -120,7 +120,7 @@ def test_on_gpus(device):
 @pytest.fixture(name="alone")
 def artifact(tmp_path):
     (tmp_path / "v.stn").write_text(TEXT)
-    subprocess.run([sys.executable, "-m", "stc", "-march=host", "-o", str(tmp_path / "v.o"), str(tmp_path / "v.stn")], check=True)
+    subprocess.run([sys.executable, "-m", "stc", "-O0", "-march=host", "-o", str(tmp_path / "v.o"), str(tmp_path / "v.stn")], check=True)
     return stc.load(tmp_path / "v.json")
 
 
