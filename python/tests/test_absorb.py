@@ -1,12 +1,11 @@
 """Absorbing layers: fields of their memories, profiles that follow the params, and artifacts, whose launcher computes them."""
 import shutil
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 import stc
+from commands import command
 
 WAVE = """
 param N = 40, M = 44, dt : f64 = 0.1;
@@ -37,7 +36,7 @@ def test_memories_and_params(device):
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 def test_artifact(tmp_path):
     (tmp_path / "wave.stn").write_text(WAVE)
-    subprocess.run([sys.executable, "-m", "stc", "-O0", "-march=host", "-fno-contract", "-o", "wave.o", "wave.stn"], cwd=tmp_path, check=True)
+    command("-march=host", "-fno-contract", "-o", tmp_path / "wave.o", tmp_path / "wave.stn")
     run = stc.compile(WAVE, contract=False).plan(device="ref", dt=0.05)
     run(20)
     fields = {name: np.zeros(run[name].shape, np.float32) for name in ("p", "v", *MEMORIES)}

@@ -1,12 +1,11 @@
 """Arguments are what they should be, or an error names them: nothing is cut off, wrapped around or taken for something else."""
 import shutil
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 import stc
+from commands import command
 
 COUNT = "param N = 8; param k : f32 = 1; grid G = [0 .. N-1], 3; field A : f32 on G; init i(A)[G] = 0; stencil s(A)[G] = A + k;"
 NO_INTEGERS = [1.5, 0.9, "3", b"3", None, [3], np.float64(3.5), float("nan"), True, np.bool_(True), 1j]
@@ -106,7 +105,7 @@ def test_each_error_is_told():
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 def test_artifacts(tmp_path):
     (tmp_path / "p.stn").write_text(COUNT)
-    subprocess.run([sys.executable, "-m", "stc", "-O0", "-o", str(tmp_path / "p.o"), str(tmp_path / "p.stn")], check=True)
+    command("-o", tmp_path / "p.o", tmp_path / "p.stn")
     k = stc.load(tmp_path / "p.json")
     for name in "steps", "first_step":
         for n in NO_INTEGERS:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import stc
+from commands import command
 from stc._manifest import check
 
 rng = np.random.default_rng(2)
@@ -21,7 +22,7 @@ def build(folder, text, *options):
     """The manifest of the artifact that the command makes, without optimisation unless `options` have a level of their own."""
     source = folder / "p.stn"
     source.write_text(text)
-    subprocess.run([sys.executable, "-m", "stc", "-O0", "-o", str(folder / "p.x"), *options, str(source)], check=True)
+    command("-o", folder / "p.x", *options, source)
     made = folder / "p.x"
     ending = {"nvptx": "ptx", "amdgpu": "hsaco"}.get(next((o[7:] for o in options if o.startswith("-march=")), ""), "o")
     made.rename(folder / f"p.{ending}")
@@ -108,12 +109,12 @@ def looped(folder, text, tile, most):
     options = ("-schedule=overlap", f"-T={tile}", "-fno-contract")
     build(folder, text, *options)
     kir = folder / "p.kir"
-    subprocess.run([sys.executable, "-m", "stc", "-emit=kir", *options, "-o", str(kir), str(folder / "p.stn")], check=True)
+    command("-emit=kir", *options, "-o", kir, folder / "p.stn")
     before, host = kir.read_text().split("  host {\n", 1)
     init, sequences = host.split(f"    steps {tile} {{", 1)
     rounds = f"    rounds {tile} {{" + sequences.replace("steps 1 {", "rounds 1 {")
     kir.write_text(f"{before}  host {{\n{init}    repeat @rounds up to {most} {{\n" + rounds.replace("\n  }\n}", "\n  }\n  steps 1 {\n    repeat @rounds\n  }\n }\n}"))
-    subprocess.run([sys.executable, "-m", "stc", "-O0", "-o", str(folder / "p.o"), str(kir)], check=True)
+    command("-o", folder / "p.o", kir)
     return stc.load(folder / "p.json")
 
 

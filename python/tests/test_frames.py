@@ -1,12 +1,11 @@
 """Fields that are series of frames: arrays, functions, checkpoints, and artifacts from their manifest alone."""
 import shutil
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 import stc
+from commands import command
 
 TEXT = """param N = 7;
 grid G = [0 .. N-1], 12;
@@ -126,8 +125,7 @@ def test_checkpoint(program, tmp_path):
 def test_artifact(tmp_path):
     f, c = series()
     (tmp_path / "frames.stn").write_text(TEXT)
-    command = [sys.executable, "-m", "stc", "-O0", "-march=host", "-fno-contract", "-o", tmp_path / "frames.o", tmp_path / "frames.stn"]
-    subprocess.run(list(map(str, command)), check=True)
+    command("-march=host", "-fno-contract", "-o", tmp_path / "frames.o", tmp_path / "frames.stn")
     artifact = stc.load(tmp_path / "frames.json")
     a = np.zeros(7, "f4")
     given = {"F.0": np.ascontiguousarray(f[..., 0]), "F.1": lambda j: f[min(j, 2), :, 1], "C": c, "A": a}

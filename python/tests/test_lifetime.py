@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import stc
+from commands import command
 
 VECTORS = """
 param N = 20, M = 30;
@@ -35,7 +36,7 @@ def owners(tmp_path, heat_text):
     if shutil.which("cc"):
         source = tmp_path / "p.stn"
         source.write_text(heat_text)
-        subprocess.run([sys.executable, "-m", "stc", "-O0", "-o", str(tmp_path / "p.o"), str(source)], check=True)
+        command("-o", tmp_path / "p.o", source)
         yield stc.load(tmp_path / "p.json"), "stc.load"
 
 

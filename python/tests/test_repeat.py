@@ -1,12 +1,11 @@
 """Rounds within a step (`repeat`): against the same in NumPy, on several devices, from an artifact, and after a checkpoint."""
 import shutil
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 import stc
+from commands import command
 
 RELAX = """
 param N = 12, M = 17, most = 50;
@@ -71,7 +70,7 @@ def test_rounds(device, parts, tmp_path):
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 def test_artifact(tmp_path):
     (tmp_path / "relax.stn").write_text(RELAX)
-    subprocess.run([sys.executable, "-m", "stc", "-O0", "-march=host", "-fno-contract", str(tmp_path / "relax.stn"), "-o", str(tmp_path / "relax.o")], check=True)
+    command("-march=host", "-fno-contract", tmp_path / "relax.stn", "-o", tmp_path / "relax.o")
     f = np.random.default_rng(2).random((12, 17)) - 0.5
     p = np.zeros_like(f)
     stc.load(tmp_path / "relax.json").run({"f": f, "p": p}, 2)

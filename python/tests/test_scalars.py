@@ -1,12 +1,11 @@
 """Scalars that are kept from step to step, on ref, sim and host, in checkpoints and in artifacts."""
 import shutil
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 import stc
+from commands import command
 
 DECAY = """
 param N = 24;
@@ -58,7 +57,7 @@ def test_scalars(device, parts, tmp_path):
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 def test_artifact(tmp_path):
     (tmp_path / "decay.stn").write_text(DECAY)
-    subprocess.run([sys.executable, "-m", "stc", "-O0", "-march=host", "-fno-contract", str(tmp_path / "decay.stn"), "-o", str(tmp_path / "decay.o")], check=True)
+    command("-march=host", "-fno-contract", tmp_path / "decay.stn", "-o", tmp_path / "decay.o")
     artifact, a = stc.load(tmp_path / "decay.json"), np.random.default_rng(3).random(24)
     want, t = by_numpy(a, 0.5, 4)
     first = artifact.run({"A": a}, 2)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import stc
+from commands import command
 
 STANDIN = os.environ.get("STC_STANDIN_DIR")
 N, M = 12, 14
@@ -120,7 +121,7 @@ def test_on_gpus(device):
 @pytest.fixture(name="alone")
 def artifact(tmp_path):
     (tmp_path / "v.stn").write_text(TEXT)
-    subprocess.run([sys.executable, "-m", "stc", "-O0", "-march=host", "-o", str(tmp_path / "v.o"), str(tmp_path / "v.stn")], check=True)
+    command("-march=host", "-o", tmp_path / "v.o", tmp_path / "v.stn")
     return stc.load(tmp_path / "v.json")
 
 
