@@ -13,6 +13,7 @@ import concurrent.futures
 import itertools
 import os
 import random
+import signal
 import sys
 import time
 
@@ -87,11 +88,39 @@ def asks_nothing(run):
     return all(word.startswith(("--device=", "-march=", "-mcpu=", "-O")) for word in run)
 
 
-class Campaign:
-    """The counts of a whole run."""
+class Outcome:
+    """What the counts need of a case that was run: its seed, its runs, all results, and what of features.py and which families the runs that did well have."""
 
-    def __init__(self, harness, options):
-        self.harness, self.options, self.start = harness, options, time.time()
+    def __init__(self, seed, case, results):
+        done = [(run, result.text) for run, result in zip(case.runs, results[1:]) if result.what in ("ok", "same-error")]
+        self.seed, self.runs, self.results = seed, case.runs, results[:1] + [self.judged(run, result) for run, result in zip(case.runs, results[1:])]
+        self.features = features_of(case, [case.options + run for run, _ in done], [text for _, text in done]) if done else []
+        self.families = [family(run) for run, _ in done]
+
+    @staticmethod
+    def judged(run, result):
+        """The result, which is an error where stc refuses what nobody asked for."""
+        wrong = result.what == "refused" and asks_nothing(run)
+        return Result("error", "stc refuses what it chooses itself: " + result.text, result.seconds) if wrong else result
+
+
+def begin_worker(harness, options, start):
+    """Makes the campaign of a process that makes programs. Ctrl-C ends what it has begun there."""
+    global own
+    own = Campaign(harness, options, start)
+    signal.signal(signal.SIGINT, lambda *_: setattr(own, "end", time.time()))
+
+
+def make_and_run(first, last):
+    """Campaign.make_and_run in such a process."""
+    return own.make_and_run(first, last)
+
+
+class Campaign:
+    """The counts of a whole run. start: when it began."""
+
+    def __init__(self, harness, options, start):
+        self.harness, self.options, self.start = harness, options, start
         self.end = self.told = None
         if options["seconds"]:
             self.end = self.start + options["seconds"]
@@ -122,30 +151,28 @@ class Campaign:
             with open(os.path.join(self.options["keep"], f"random{seed}.txt"), "w") as f:
                 f.write(text)
 
-    def take(self, seed, case, results):
-        """Counts the results of the case. A program that the end came upon is none."""
+    def take(self, outcome):
+        """Counts what came of a case. A program that the end came upon is none."""
+        results = outcome.results
         if not results:
             return
-        ended = len(results) <= len(case.runs) and results[0].what != "refused"
+        ended = len(results) <= len(outcome.runs) and results[0].what != "refused"
         self.count["programs that the end came upon" if ended else "programs"] += 1
-        self.mixed[self.kind(seed)] += not ended
+        self.mixed[self.kind(outcome.seed)] += not ended
         if results[0].what == "refused":
             self.count["refused programs"] += 1
             self.reasons[plain(results[0].text)[:110]] += 1
             return
-        done = [(run, result.text) for run, result in zip(case.runs, results[1:]) if result.what in ("ok", "same-error")]
-        self.features.update(features_of(case, [case.options + run for run, _ in done], [text for _, text in done]))
-        self.families.update(family(run) for run, _ in done)
-        for run, result in zip([["--device=ref"]] + case.runs, results):
+        self.features.update(outcome.features)
+        self.families.update(outcome.families)
+        for run, result in zip([["--device=ref"]] + outcome.runs, results):
             self.count["runs"] += 1
             self.seconds["reference" if run == ["--device=ref"] else family(run)] += result.seconds
             if result.what == "refused":
                 self.count["refused schedules"] += 1
                 self.schedules[plain(result.text)[:110]] += 1
-            if result.what == "refused" and asks_nothing(run):
-                result = Result("error", "stc refuses what it chooses itself: " + result.text)
             if result.failed():
-                self.failure(seed, case, run, result)
+                self.failure(outcome.seed, self.fewer(self.case(outcome.seed), outcome.seed), run, result)
                 return
 
     def tell(self):
@@ -193,21 +220,21 @@ class Campaign:
         return not maker or ((maker.has_edges() or not self.options["layers"]) and (maker.has_masks() or not self.options["masks"]))
 
     def make_and_run(self, first, last):
-        """Makes the cases of the seeds from `first` up to `last`, which is not one of them, and runs them: tuples of seed, case and results. None after the end."""
+        """Makes the cases of the seeds from `first` up to `last`, which is not one of them, and runs them. None after the end."""
         if self.end and time.time() > self.end:
             return []
         seeds = [seed for seed in range(first, last) if self.is_wanted(seed)]
         pairs = [(seed, case) for seed in seeds for case in [self.fewer(self.case(seed), seed)] if case.runs]
         cases = [case for _, case in pairs]
-        return [(seed, case, results) for (seed, case), results in zip(pairs, run_batch(self.harness, cases, self.end))]
+        return [Outcome(seed, case, results) for (seed, case), results in zip(pairs, run_batch(self.harness, cases, self.end))]
 
     def run(self):
-        """Runs all programs, and counts what comes of them."""
+        """Runs all programs, and counts what comes of them. Processes of their own make them, for a single one would make some sixty a second."""
         first, size = self.options["seed"], self.options["batch"]
         last = first + self.options["programs"]
         starts = iter(range(first, last, size))
-        with concurrent.futures.ThreadPoolExecutor(self.options["jobs"]) as pool:
-            batch = lambda seed: pool.submit(self.make_and_run, seed, min(last, seed + size))
+        with concurrent.futures.ProcessPoolExecutor(self.options["jobs"], initializer=begin_worker, initargs=(self.harness, self.options, self.start)) as pool:
+            batch = lambda seed: pool.submit(make_and_run, seed, min(last, seed + size))
             waiting = {batch(seed) for seed in itertools.islice(starts, 2 * self.options["jobs"])}
             while waiting:
                 try:
@@ -215,8 +242,8 @@ class Campaign:
                     waiting |= {batch(seed) for seed in itertools.islice(starts, len(done)) if not self.end or time.time() < self.end}
                 except KeyboardInterrupt:
                     self.end, done = time.time(), []
-                for seed, case, results in (one for future in done for one in future.result()):
-                    self.take(seed, case, results)
+                for outcome in (one for future in done for one in future.result()):
+                    self.take(outcome)
                 self.tell()
 
     def report(self):
@@ -262,11 +289,11 @@ def parse(argv):
 def main():
     harness, options = os.path.abspath(sys.argv[1]), parse(sys.argv[2:])
     if options["print"] is not None:
-        case = Campaign(harness, options).case(options["print"])
+        case = Campaign(harness, options, time.time()).case(options["print"])
         print(case.tree.text() + "\n".join(" ".join(base_options(case) + run) for run in case.runs))
         return
     os.environ["STC_CACHE_DISABLE"] = "1"  # no program comes a second time
-    campaign = Campaign(harness, options)
+    campaign = Campaign(harness, options, time.time())
     campaign.run()
     ok = campaign.report()
     print(f"{time.time() - campaign.start:.0f} s")
