@@ -966,7 +966,9 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
             yield [f"--device={device}"] + [o for o in r.choice(runs)[1:] if not o.startswith("-passes=")] + self.turned(sizes, split)
             return
         staged = self.kept or self.repeats
-        yield (lambda run: [o for o in run if not (staged and o.startswith("-T="))])(r.choice([["--device=ref"], ["--device=ref"], ["--device=sim", "-march=nvptx"], ["--device=sim", "-march=nvptx", f"-T={r.choice([1, 2, 3])}"], ["--device=host:2", "-O0"], ["--device=host:1", "-O0", "-T=2"]])) + self.turned(sizes, split)
+        most = 3 if self.rank < 3 else max(1, 6 // (self.reach * len(self.names)))  # tiles of three steps of seven stages compute 200 points for each that they store
+        steps = [min(most, t) for t in (1, 2, 3)]
+        yield (lambda run: [o for o in run if not (staged and o.startswith("-T="))])(r.choice([["--device=ref"], ["--device=ref"], ["--device=sim", "-march=nvptx"], ["--device=sim", "-march=nvptx", f"-T={r.choice(steps)}"], ["--device=host:2", "-O0"], ["--device=host:1", "-O0", "-T=2"]])) + self.turned(sizes, split)
 
     def given(self, tree):
         """What --in gives: every field without an init, some of the older levels, all arrays."""
