@@ -92,7 +92,7 @@ typedef struct StcOptions {
   int opt_level;   /* 1..4 mean -O0..-O3; 0: -O3 */
   bool no_contract, fast_math;
   bool no_hoist;        /* no hidden fields of what no step changes (docs/passes.md) */
-  bool no_cache;        /* kernels are compiled, and stc keeps none on disk */
+  bool no_cache;        /* kernels for the CPU are compiled, and not kept on disk */
   int64_t check_finite; /* N > 0: before the first step and after every N steps, stop if a float field holds a NaN or an
                            infinity */
   bool check_bounds;    /* stop if an index of a launch-time array was out of range */

@@ -15,7 +15,6 @@ config.test_source_root = os.path.dirname(os.path.abspath(__file__))
 config.test_exec_root = config.stc_test_exec_root
 config.environment["PATH"] = config.llvm_tools + os.pathsep + config.environment["PATH"]
 config.environment["XDG_CACHE_HOME"] = os.path.join(config.stc_test_exec_root, "cache")
-config.environment["STC_PTX_COMPILER"] = "driver"   # whichever other one is installed
 for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]

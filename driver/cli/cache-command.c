@@ -1,5 +1,5 @@
-/* driver/cli/cache-command.c: `stc cache`: compiled kernels on disk: those that NVIDIA's driver keeps, those for
- * this CPU, and cubins. */
+/* driver/cli/cache-command.c: `stc cache`: compiled kernels on disk: those that NVIDIA's driver keeps, and those for
+ * this CPU. */
 #include "driver/cli/options/command.h"
 #include "driver/device/code-cache.h"
 #include "driver/device/object-cache.h"
@@ -37,12 +37,10 @@ static StcStatus show_code(const Command *c, const char *own) {
 }
 
 StcStatus command_cache(const Command *c) {
-  const char *code = code_cache_folder(c->arena), *host = object_cache_folder(c->arena),
-             *cubins = cubin_cache_folder(c->arena);
+  const char *code = code_cache_folder(c->arena), *host = object_cache_folder(c->arena);
   if (!code && !code_cache_theirs(c->arena))
     return context_error(c->context, "there is no cache: HOME is not set, nor XDG_CACHE_HOME to an absolute path"),
            STC_USAGE;
-  StcStatus of_host = host ? show(c, host, object_cache_distrusts(host)) : STC_OK, of_code = show_code(c, code),
-            of_cubins = cubins ? show(c, cubins, object_cache_distrusts(cubins)) : STC_OK;
-  return of_host ? of_host : of_code ? of_code : of_cubins;
+  StcStatus of_host = host ? show(c, host, object_cache_distrusts(host)) : STC_OK, of_code = show_code(c, code);
+  return of_host ? of_host : of_code;
 }

@@ -140,10 +140,8 @@ static void print_cache_help(FILE *to) {
       "NVIDIA's driver keeps what it makes of kernels in $XDG_CACHE_HOME/stc/code (~/.cache/stc/code), so that the "
       "next\n"
       "run begins at once; 1 GiB at most. The driver's own environment variables CUDA_CACHE_PATH, CUDA_CACHE_MAXSIZE\n"
-      "and CUDA_CACHE_DISABLE go before that. Objects for the CPU are kept in stc/host beside it, cubins that "
-      "ptxas\n"
-      "made in stc/cubin; 256 MiB of each at most. STC_CACHE_MAXSIZE, in bytes, and STC_CACHE_DISABLE go before "
-      "that.\n\n",
+      "and CUDA_CACHE_DISABLE go before that. Objects for the CPU are kept in stc/host beside it, 256 MiB at\n"
+      "most. STC_CACHE_MAXSIZE, in bytes, and STC_CACHE_DISABLE go before that.\n\n",
       to);
   print_rows(to, CMD_CACHE, 0);
 }

@@ -93,8 +93,6 @@ static void end(FILE *to) {
       {"XDG_CACHE_HOME",
        "the folder of the user's database, `stc/tune.json` there, if it is an absolute path; default `~/.cache`"},
       {"PATH, CUDA_HOME", "where `ptxas` is looked for: in the folders of PATH, then in $CUDA_HOME/bin"},
-      {"STC_PTX_COMPILER", "`driver` or `ptxas`: who compiles PTX on an NVIDIA GPU; default: ptxas, if it is found, "
-                           "where several long pieces are to be"},
       {"TMPDIR", "the folder for temporary files; default `/tmp`, for fields in a file (--memory) `/var/tmp`"},
       {"CC", "the C compiler of -emit=so; default `cc`"},
       {"STC_LIBCLC", "the folder of libclc's bitcode, if it is elsewhere than when stc was built"},

@@ -1,14 +1,10 @@
-/* driver/device/cuda-code.c: kernels for NVIDIA GPUs: made by LLVM and NVIDIA's compiler in units, several at once and
- * only those that are needed, and loaded. NVIDIA's compiler is the driver's, which keeps on disk what it makes
- * (code-cache.h), and compiles one unit at a time. Of several long ones it is ptxas, where there is one whose cubins
- * the driver takes: they are kept on disk by stc (object-cache.h). */
+/* driver/device/cuda-code.c: kernels for NVIDIA GPUs: made by LLVM and the driver's compiler in units, several at
+ * once and only those that are needed, and loaded. What the driver makes of them it keeps on disk (code-cache.h). It
+ * compiles libraries beside each other, which are CUDA 12's, but one module after the other. */
 #include "driver/device/cuda.h"
-#include "driver/device/object-cache.h"
-#include "driver/device/ptx-compiler.h"
 #include "driver/program/code-units.h"
 #include "passes/plan/cost/estimate.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,31 +14,22 @@ enum {
   FUNC_SHARED_CARVEOUT = 9,
   JIT_ERROR_LOG = 5,
   JIT_ERROR_LOG_SIZE = 6,
-  LOG_SIZE = 8192,
-  WHY_SIZE = 1200
+  LOG_SIZE = 8192
 };
 
-/* A unit of fewer ops is left to the driver, which is done with it before a process would be. */
-enum { LONG_OPS = 300 };
+/* What is loaded of a unit: NULL: nothing. library: NULL: the module is none of a library. */
+typedef struct Loaded {
+  void *module, *library;
+} Loaded;
 
-/* want: the schedule that was asked for. modules: by unit, NULL: not loaded. compiler: ptxas, NULL: the driver
- * compiles, for `why`; beside: there are several long units to be compiled now; how many it compiled, how many were
- * kept from runs before, and those of the driver. */
+/* want: the schedule that was asked for. loaded: by unit. */
 struct CudaCode {
   Build *build;
   const Schedule *want;
   CodeUnits *units;
   CodegenOptions codegen;
   bool remarks;
-  void **modules;
-  PtxChoice choice;
-  const PtxCompiler *compiler;
-  const CodeStore *store;
-  bool beside;
-  atomic_int compiled, kept, by_driver;
-  pthread_mutex_t lock; /* of `refused` and `why` */
-  bool refused;
-  char why[WHY_SIZE];
+  Loaded *loaded;
 };
 
 /* ---------------------------------------------------------------- the driver's compiler */
@@ -55,125 +42,31 @@ static StcStatus refuse(Workspace *w, const Cuda *cu, CuResult e, const char *lo
   return STC_DEVICE;
 }
 
-/* Loads PTX or an image. */
-static StcStatus load(Workspace *w, const Cuda *cu, const char *code, void **module) {
+/* Loads PTX as a library, and that into the current context. Other threads can be at it, too: the driver locks nothing
+ * meanwhile. False: it is an image, which is compiled already, or the driver has no libraries, or refuses it. */
+static bool load_library(const Cuda *cu, const char *code, Loaded *out) {
+  void *library = NULL;
+  if (!cu->library_load || memcmp(code, "\177ELF", 4) == 0 ||
+      cu->library_load(&library, code, NULL, NULL, 0, NULL, NULL, 0))
+    return false;
+  if (cu->library_module(&out->module, library) == 0)
+    return out->library = library, true;
+  cu->library_unload(library);
+  out->module = NULL;
+  return false;
+}
+
+/* Loads PTX or an image. What is refused as a library is tried as a module, which tells why in words. */
+static StcStatus load(Workspace *w, const Cuda *cu, const char *code, Loaded *out) {
+  if (load_library(cu, code, out))
+    return STC_OK;
   char *log = arena_alloc(w->arena, LOG_SIZE);
   int options[] = {JIT_ERROR_LOG, JIT_ERROR_LOG_SIZE};
   void *values[] = {log, (void *)(uintptr_t)LOG_SIZE};
   memset(log, 0, LOG_SIZE);
-  CuResult e = cu->module_load(module, code, 2, options, values);
+  CuResult e = cu->module_load(&out->module, code, 2, options, values);
   return e ? refuse(w, cu, e, log) : STC_OK;
 }
-
-/* ---------------------------------------------------------------- ptxas */
-
-/* Chooses who compiles PTX, for a driver of CUDA `driver` (13000: 13.0). An error if that is to be ptxas, and cannot.
- */
-static StcStatus choose_compiler(CudaCode *c, StcProgram *p, int driver) {
-  const char *why = "STC_PTX_COMPILER=driver";
-  if (!ptx_choice(p->w.diags, &c->choice))
-    return STC_USAGE;
-  if (c->choice != PTX_DRIVER)
-    c->compiler = ptx_compiler(p->w.arena, driver, &why);
-  c->store = p->options.no_cache ? NULL : cubin_cache();
-  snprintf(c->why, sizeof c->why, "%s", c->compiler ? "" : why);
-  if (c->compiler || c->choice != PTX_PTXAS)
-    return STC_OK;
-  diag_error(p->w.diags, no_loc(), "cuda: STC_PTX_COMPILER=ptxas, but %s: set it to driver, or unset it", why);
-  return STC_DEVICE;
-}
-
-/* Has the unit's cubin for `architecture` in p->image, from disk or compiled. NULL if it has, else why not. */
-static const char *make_image(Workspace *w, CudaCode *c, CodeUnit *p, const char *architecture) {
-  const char *why = NULL;
-  CodeKey key;
-  char *kept;
-  if (p->image && strcmp(p->image_for, architecture) == 0)
-    return NULL;
-  free(p->image);
-  p->image = NULL;
-  snprintf(p->image_for, sizeof p->image_for, "%s", architecture);
-  if (c->store)
-    ptx_key(c->compiler, w->arena, c->store, p->text, p->text_size, architecture, &key);
-  if (c->store && c->store->find(w->arena, &key, &kept, &p->image_size)) {
-    p->image = malloc(p->image_size + 1);
-    if (!p->image)
-      return "out of memory";
-    memcpy(p->image, kept, p->image_size);
-    atomic_fetch_add(&c->kept, 1);
-    return NULL;
-  }
-  p->image =
-      ptx_compile(c->compiler, w->arena, p->text, p->text_size, architecture, c->codegen.stop, &p->image_size, &why);
-  if (!p->image)
-    return arena_printf(w->arena, "ptxas does not take the PTX: %s", why);
-  if (c->store)
-    c->store->keep(&key, p->image, p->image_size);
-  atomic_fetch_add(&c->compiled, 1);
-  return NULL;
-}
-
-/* Has ptxas's work on a unit been refused? Then the driver does the others, too. */
-static bool is_refused(CudaCode *c) {
-  pthread_mutex_lock(&c->lock);
-  bool refused = c->refused;
-  pthread_mutex_unlock(&c->lock);
-  return refused;
-}
-
-/* Notes that it is, and why, unless that is known. */
-static void note_refused(CudaCode *c, const char *why) {
-  pthread_mutex_lock(&c->lock);
-  if (!c->refused)
-    snprintf(c->why, sizeof c->why, "%s", why);
-  c->refused = true;
-  pthread_mutex_unlock(&c->lock);
-}
-
-/* Loads ptxas's cubin of a unit of PTX. False: the driver is to compile it. */
-static bool load_cubin(Workspace *w, const CudaState *s, CodeUnit *p, void **module) {
-  CudaCode *c = s->code;
-  bool wanted = c->choice == PTX_PTXAS || (c->beside && p->ops >= LONG_OPS);
-  if (!c->compiler || !wanted || memcmp(p->text, "\177ELF", 4) == 0 || is_refused(c))
-    return false;
-  const char *why = make_image(w, c, p, ptx_architecture(w->arena, p->text, s->major, s->minor));
-  CuResult e = why ? 0 : s->cu.module_load(module, p->image, 0, NULL, NULL);
-  if (e)
-    why = arena_printf(w->arena, "the driver does not take the cubin of %s: %s", c->compiler->name,
-                       cuda_words(&s->cu, e));
-  if (why && !stop_asked(c->codegen.stop))
-    note_refused(c, why);
-  return !why;
-}
-
-/* Loads a unit, compiled. */
-static StcStatus load_unit(Workspace *w, const CudaState *s, CodeUnit *p, void **module) {
-  CudaCode *c = s->code;
-  if (load_cubin(w, s, p, module))
-    return STC_OK;
-  if (stop_asked(c->codegen.stop))
-    return STC_INTERRUPTED;
-  if (c->choice == PTX_PTXAS && is_refused(c))
-    return diag_error(w->diags, no_loc(),
-                      "cuda: STC_PTX_COMPILER=ptxas cannot be, for %s; set it to driver, or unset it", c->why),
-           STC_DEVICE;
-  atomic_fetch_add(&c->by_driver, 1);
-  return load(w, &s->cu, p->text, module);
-}
-
-/* Says with -v who compiled the units that were loaded now, and why ptxas did not. */
-static void tell_compilers(const Device *d, CudaCode *c) {
-  int compiled = atomic_exchange(&c->compiled, 0), kept = atomic_exchange(&c->kept, 0),
-      by_driver = atomic_exchange(&c->by_driver, 0);
-  if (c->compiler)
-    context_remark(d->w->context,
-                   "cuda: units of PTX: %d compiled by %s, %d kept on disk from runs before, %d left to the driver%s%s",
-                   compiled, c->compiler->name, kept, by_driver, c->refused ? ", for " : "", c->refused ? c->why : "");
-  else
-    context_remark(d->w->context, "cuda: units of PTX: %d left to the driver, for %s", by_driver, c->why);
-}
-
-/* ---------------------------------------------------------------- making */
 
 /* Compiles and loads a unit (UnitWork). */
 static StcStatus make_unit(Workspace *w, CodeUnit *p, int number, void *user) {
@@ -185,7 +78,9 @@ static StcStatus make_unit(Workspace *w, CodeUnit *p, int number, void *user) {
       e ? refuse(w, &s->cu, e, "") : unit_codegen(w, p, c->build->code.module, c->build->code.target, &c->codegen);
   if (!st && !budget_assembly(w->diags, p->text, c->want))
     st = STC_INPUT;
-  return st ? st : load_unit(w, s, p, &c->modules[number]);
+  if (!st && stop_asked(c->codegen.stop))
+    st = STC_INTERRUPTED;
+  return st ? st : load(w, &s->cu, p->text, &c->loaded[number]);
 }
 
 /* ---------------------------------------------------------------- loading */
@@ -211,7 +106,6 @@ static StcStatus find_units(CudaCode *c, StcProgram *p, Build *b) {
 typedef struct BeginArgs {
   CudaCode *code;
   StcProgram *program;
-  int driver;
 } BeginArgs;
 
 /* What is in the program's memory. */
@@ -221,8 +115,7 @@ static StcStatus begin_guarded(void *arg) {
   a->code->codegen = program_codegen_options(a->program, b->code.module, b->code.target);
   if (!b->bytes && !b->units && !budget_compiler(a->program->w.diags, b->code.module, true, &a->program->schedule))
     return STC_INPUT;
-  StcStatus st = choose_compiler(a->code, a->program, a->driver);
-  return st ? st : find_units(a->code, a->program, b);
+  return find_units(a->code, a->program, b);
 }
 
 StcStatus cuda_code_begin(Device *d, StcProgram *p, Build *b) {
@@ -234,15 +127,12 @@ StcStatus cuda_code_begin(Device *d, StcProgram *p, Build *b) {
     return STC_OK;
   }
   CudaCode *c = ARENA_NEW(d->w->arena, CudaCode);
-  *c = (CudaCode){.build = b, .want = &p->schedule, .remarks = p->options.remarks, .lock = PTHREAD_MUTEX_INITIALIZER};
-  int version = 0;
-  if (!s->cu.driver_version || s->cu.driver_version(&version))
-    version = 0;
-  BeginArgs args = {c, p, version};
+  *c = (CudaCode){.build = b, .want = &p->schedule, .remarks = p->options.remarks};
+  BeginArgs args = {c, p};
   StcStatus st = workspace_guard(&p->w, begin_guarded, &args);
   if (st)
     return st;
-  c->modules = ARENA_ARRAY(d->w->arena, void *, c->units->n + 1);
+  c->loaded = ARENA_ARRAY(d->w->arena, Loaded, c->units->n + 1);
   s->code = c;
   return STC_OK;
 }
@@ -326,7 +216,7 @@ static StcStatus find_functions(Device *d) {
   const Module *m = c->build->code.module;
   StcStatus st = STC_OK;
   for (int i = 0; i < m->nkernels && !st; i++) {
-    void *module = c->modules[c->units->of[i]];
+    void *module = c->loaded[c->units->of[i]].module;
     if (!module || s->gpu.functions[i])
       continue;
     const char *name = m->kernels[c->units->code[i]].name;
@@ -339,31 +229,20 @@ static StcStatus find_functions(Device *d) {
 
 const Module *cuda_module(const Device *d) { return ((const CudaState *)d->state)->code->build->code.module; }
 
-/* Are two or more of those that are wanted long, so that they are done sooner beside each other? */
-static bool are_several(const CodeUnits *p, const bool *wanted) {
-  int n = 0;
-  for (int i = 0; i < p->n; i++)
-    n += wanted[i] && p->all[i].ops >= LONG_OPS;
-  return n > 1 && units_threads() > 1;
-}
-
 StcStatus cuda_need(Device *d, const bool *wanted) {
   const CudaState *s = d->state;
   CudaCode *c = s->code;
   bool *units = ARENA_ARRAY(d->w->arena, bool, c->units->n + 1), any = false;
   for (int i = 0; i < c->build->code.module->nkernels; i++)
-    if (wanted[i] && !c->modules[c->units->of[i]])
+    if (wanted[i] && !c->loaded[c->units->of[i]].module)
       any = units[c->units->of[i]] = true;
-  c->beside = are_several(c->units, units);
   if (!any)
     return s->lent ? find_functions(d) : STC_OK;
   double start = clock_seconds();
   StcStatus st = units_each(c->units, units, d->w->diags, c->remarks, &c->codegen, make_unit, d);
   d->load_seconds += clock_seconds() - start;
-  if (!st) {
-    tell_compilers(d, c);
+  if (!st)
     st = find_functions(d);
-  }
   if (!st)
     st = share_cores(d);
   return st ? st : load_functions(d, wanted);
@@ -385,8 +264,8 @@ StcStatus cuda_need_one(Device *d, int kernel) {
 void cuda_code_end(Device *d) {
   const CudaState *s = d->state;
   for (int i = 0; s->code && !s->lent && i < s->code->units->n; i++)
-    if (s->code->modules[i])
-      s->gpu.call.module_unload(s->code->modules[i]);
-  if (s->code && !s->lent && s->code->units != s->code->build->units)
-    free(s->code->units->all->image);
+    if (s->code->loaded[i].library)
+      s->cu.library_unload(s->code->loaded[i].library);
+    else if (s->code->loaded[i].module)
+      s->gpu.call.module_unload(s->code->loaded[i].module);
 }

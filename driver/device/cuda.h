@@ -1,7 +1,7 @@
 /* driver/device/cuda.h: what the files of the CUDA device share.
  *
  *   device-cuda.c   the device: finding it, memory, streams, launches, other devices
- *   cuda-code.c     kernels compiled, by ptxas or the driver too (ptx-compiler.h), kept on disk, and loaded
+ *   cuda-code.c     kernels compiled, by the driver too, kept on disk, and loaded
  *   cuda-circle.c   circular memory
  *   cuda-copies.c   several copies within its memory by one launch
  *   cuda-loops.c    graphs that decide on the device whether they are made again
@@ -90,6 +90,10 @@ typedef struct Cuda {
   CuResult (*context_release)(CuDevice d);
   CuResult (*context_set)(void *context);
   CuResult (*module_load)(void **module, const void *image, unsigned n, int *options, void **values);
+  CuResult (*library_load)(void **library, const void *code, int *options, void **values, unsigned n,
+                           int *library_options, void **library_values, unsigned m); /* NULL: the driver has none */
+  CuResult (*library_module)(void **module, void *library);
+  CuResult (*library_unload)(void *library);
   CuResult (*function_attribute)(void *f, int attribute, int value);
   CuResult (*function_load)(void *f); /* NULL: the driver has none */
   CuResult (*capture_begin)(void *stream, int mode);
@@ -148,7 +152,6 @@ typedef struct CudaState {
   Gpu gpu;
   Cuda cu;
   CuDevice device;
-  int major, minor; /* its compute capability */
   void *context;
   void *marks[LANES];           /* the events of marks, NULL: there was none yet */
   void *capture;                /* the stream that launches are recorded on */

@@ -156,6 +156,14 @@ static const GpuEntry load_entries[] = {
     {"cuFuncLoad", offsetof(CudaState, cu.function_load)},
 };
 
+/* Those of libraries, which the driver compiles beside each other: CUDA 12. Where one is missing it compiles one module
+ * after the other. */
+static const GpuEntry library_entries[] = {
+    {"cuLibraryLoadData", offsetof(CudaState, cu.library_load)},
+    {"cuLibraryGetModule", offsetof(CudaState, cu.library_module)},
+    {"cuLibraryUnload", offsetof(CudaState, cu.library_unload)},
+};
+
 /* Loads the library; returns what is missing, or NULL. The text needs no freeing. */
 static const char *load_library(CudaState *s) {
   void *library = s->gpu.library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -181,6 +189,8 @@ static const char *load_library(CudaState *s) {
     s->cu.physical_step = NULL;
   if (!gpu_find_entries(library, early_entries, sizeof early_entries / sizeof early_entries[0], s))
     s->cu.launch_with = NULL;
+  if (!gpu_find_entries(library, library_entries, sizeof library_entries / sizeof library_entries[0], s))
+    s->cu.library_load = NULL;
   if (!gpu_find_entries(library, load_entries, sizeof load_entries / sizeof load_entries[0], s))
     s->cu.function_load = NULL;
   return NULL;
@@ -310,8 +320,7 @@ static StcStatus cuda_open(Device *d) {
     return st;
   char name[128] = "?";
   s->cu.device_name(name, sizeof name, s->device);
-  int major = s->major = attribute(&s->cu, s->device, ATTR_CC_MAJOR);
-  int minor = s->minor = attribute(&s->cu, s->device, ATTR_CC_MINOR);
+  int major = attribute(&s->cu, s->device, ATTR_CC_MAJOR), minor = attribute(&s->cu, s->device, ATTR_CC_MINOR);
   d->limits = read_limits(&s->cu, s->device);
   d->cpu = choose_cpu(d->w->arena, major, minor);
   if (!d->cpu)

@@ -1,9 +1,8 @@
-/* driver/device/object-cache.c: objects with kernels for this CPU, and cubins for NVIDIA GPUs, in files of the user's
- * cache, a folder for each. A file's name is the checksum of all that the object depends on: stc's and LLVM's version
- * and build, the processor, what is asked of LLVM, and the LLVM IR; for cubins the compiler's version and build, the
- * architecture, and the PTX. What is loaded is run, so nothing is taken from a folder or a file that anybody else could
- * have written, and no file whose own checksum is wrong. Files are written beside and renamed, so that none is ever
- * seen half written; those that were not used for the longest time are removed when all together are too large. */
+/* driver/device/object-cache.c: objects with kernels for this CPU, in files of the user's cache. A file's name is the
+ * checksum of all that the object depends on: stc's and LLVM's version and build, the processor, what is asked of LLVM,
+ * and the LLVM IR. What is loaded is run, so nothing is taken from a folder or a file that anybody else could have
+ * written, and no file whose own checksum is wrong. Files are written beside and renamed, so that none is ever seen
+ * half written; those that were not used for the longest time are removed when all together are too large. */
 #include "driver/device/object-cache.h"
 #include "driver/device/code-cache.h"
 #include "driver/files/build-id.h"
@@ -76,11 +75,11 @@ static void name_of(const CodeKey *key, char name[NAME_SIZE]) {
 /* Is what `s` tells of this user's, and can no other write to it? */
 static bool is_own(const struct stat *s) { return s->st_uid == geteuid() && (s->st_mode & (S_IWGRP | S_IWOTH)) == 0; }
 
-/* Opens the folder `below` stc's cache, making it if `make`; -1 if there is none that can be trusted. */
-static int open_folder(const char *below, bool make) {
+/* Opens the folder, making it if `make`; -1 if there is none that can be trusted. */
+static int open_folder(bool make) {
   char path[PATH_SIZE];
   struct stat s;
-  if (!cache_path(path, sizeof path, below) || (make && !cache_make(path)))
+  if (!cache_path(path, sizeof path, "host") || (make && !cache_make(path)))
     return -1;
   int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (folder >= 0 && (fstat(folder, &s) || !is_own(&s))) {
@@ -122,10 +121,10 @@ static bool read_object(int fd, Arena *a, const CodeKey *key, char **bytes, size
   return memcmp(sum, h.sum, sizeof sum) == 0;
 }
 
-/* Finds the object with `key` in the folder `below` (CodeStore.find), and notes that it was used now. */
-static bool find_in(const char *below, Arena *a, const CodeKey *key, char **bytes, size_t *size) {
+/* Finds the object with `key` (CodeStore.find), and notes that it was used now. */
+static bool find_object(Arena *a, const CodeKey *key, char **bytes, size_t *size) {
   char name[NAME_SIZE];
-  int folder = open_folder(below, false);
+  int folder = open_folder(false);
   if (folder < 0)
     return false;
   name_of(key, name);
@@ -241,15 +240,14 @@ static void write_object(int folder, const char *name, const Head *h, const char
     unlinkat(folder, beside, 0);
 }
 
-/* Keeps the object with `key` in the folder `below` (CodeStore.keep). What fails is of no consequence but that it is
- * compiled again. */
-static void keep_in(const char *below, const CodeKey *key, const char *bytes, size_t size) {
+/* Keeps the object with `key` (CodeStore.keep). What fails is of no consequence but that it is compiled again. */
+static void keep_object(const CodeKey *key, const char *bytes, size_t size) {
   Head h = {.size = size};
   char name[NAME_SIZE];
   int64_t most = most_kept();
   if (size + sizeof h > (uint64_t)most || size > MOST_KEPT || !may_write(size + sizeof h))
     return;
-  int folder = open_folder(below, true);
+  int folder = open_folder(true);
   if (folder < 0)
     return;
   memcpy(h.kind, kind, sizeof kind);
@@ -261,55 +259,18 @@ static void keep_in(const char *below, const CodeKey *key, const char *bytes, si
   close(folder);
 }
 
-/* ---------------------------------------------------------------- the folders */
-
-static const char host_folder[] = "host", cubin_folder[] = "cubin";
-
-/* CodeStore's functions for each. */
-static bool find_object(Arena *a, const CodeKey *key, char **bytes, size_t *size) {
-  return find_in(host_folder, a, key, bytes, size);
-}
-static void keep_object(const CodeKey *key, const char *bytes, size_t size) { keep_in(host_folder, key, bytes, size); }
-static bool find_cubin(Arena *a, const CodeKey *key, char **bytes, size_t *size) {
-  return find_in(cubin_folder, a, key, bytes, size);
-}
-static void keep_cubin(const CodeKey *key, const char *bytes, size_t size) { keep_in(cubin_folder, key, bytes, size); }
-
-/* The key of a cubin: `id` has all that the PTX has not. */
-static void key_cubin(const char *id, const char *ptx, size_t n, CodeKey *key) {
-  Sha256 s;
-  sha256_begin(&s);
-  sha256_add(&s, id, strlen(id) + 1);
-  sha256_add(&s, ptx, n);
-  sha256_end(&s, key->bytes);
-}
-
-/* Is a cache in the folder `below` wanted, and can there be one? */
-static bool is_wanted(const char *below) {
-  const char *off = getenv("STC_CACHE_DISABLE");
-  char path[PATH_SIZE];
-  return !(off && *off) && getuid() == geteuid() && cache_path(path, sizeof path, below);
-}
-
 const CodeStore *object_cache(void) {
   static const CodeStore store = {make_key, find_object, keep_object};
-  return is_wanted(host_folder) ? &store : NULL;
-}
-
-const CodeStore *cubin_cache(void) {
-  static const CodeStore store = {key_cubin, find_cubin, keep_cubin};
-  return is_wanted(cubin_folder) ? &store : NULL;
-}
-
-/* The path of the folder `below`, in `a`; NULL: there is no home. */
-static const char *path_of(Arena *a, const char *below) {
+  const char *off = getenv("STC_CACHE_DISABLE");
   char path[PATH_SIZE];
-  return cache_path(path, sizeof path, below) ? arena_strdup(a, path) : NULL;
+  bool wanted = !(off && *off) && getuid() == geteuid() && cache_path(path, sizeof path, "host");
+  return wanted ? &store : NULL;
 }
 
-const char *object_cache_folder(Arena *a) { return path_of(a, host_folder); }
-
-const char *cubin_cache_folder(Arena *a) { return path_of(a, cubin_folder); }
+const char *object_cache_folder(Arena *a) {
+  char path[PATH_SIZE];
+  return cache_path(path, sizeof path, "host") ? arena_strdup(a, path) : NULL;
+}
 
 const char *object_cache_distrusts(const char *folder) {
   struct stat s;

@@ -1,5 +1,5 @@
-/* driver/device/object-cache.h: objects with kernels for this CPU, and cubins for NVIDIA GPUs that ptxas made,
- * kept on disk from one run to the next (object-cache.c; driver/cli/cache-command.c lists and clears them). */
+/* driver/device/object-cache.h: objects with kernels for this CPU, kept on disk from one run to the next
+ * (object-cache.c; driver/cli/cache-command.c lists and clears them). */
 #ifndef STC_DEVICE_OBJECT_CACHE_H
 #define STC_DEVICE_OBJECT_CACHE_H
 
@@ -10,11 +10,7 @@
 const CodeStore *object_cache(void);
 /* The folder: $XDG_CACHE_HOME/stc/host, or ~/.cache/stc/host; NULL: there is no home. */
 const char *object_cache_folder(Arena *a);
-/* The same for cubins: $XDG_CACHE_HOME/stc/cubin, or ~/.cache/stc/cubin. CodeStore.key takes as `id` what names the
- * compiler and what is asked of it, and PTX for IR. */
-const CodeStore *cubin_cache(void);
-const char *cubin_cache_folder(Arena *a);
-/* Why nothing is taken from such a folder, though it is there: others may have written to it. NULL: it can be used. */
+/* Why nothing is taken from that folder, though it is there: others may have written to it. NULL: it can be used. */
 const char *object_cache_distrusts(const char *folder);
 
 #endif

@@ -8,11 +8,28 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 extern char **environ;
+
+const char *assembler_find(Arena *a) {
+  const char *path = getenv("PATH"), *home = getenv("CUDA_HOME");
+  bool named = home && *home == '/';
+  struct stat is;
+  const char *folders =
+      arena_printf(a, "%s:%s%s/usr/local/cuda/bin", path ? path : "", named ? home : "", named ? "/bin:" : "");
+  for (const char *s = folders; *s; s += *s == ':') {
+    size_t n = strcspn(s, ":");
+    const char *file = arena_printf(a, "%.*s/ptxas", (int)n, s);
+    if (n && stat(file, &is) == 0 && S_ISREG(is.st_mode) && access(file, X_OK) == 0 && !strchr(file, '\''))
+      return file;
+    s += n;
+  }
+  return NULL;
+}
 
 const char *write_temporary(Arena *a, const char *bytes, size_t size) {
   const char *folder = getenv("TMPDIR");

@@ -1,7 +1,6 @@
 /* driver/explain/explain-ptxas.c: registers and spills as ptxas or the compiled kernels' metadata tell them, beside the
  * estimates. */
 #include "driver/explain/explain.h"
-#include "driver/device/ptx-compiler.h"
 
 #include <stdio.h>
 #include <stdlib.h>

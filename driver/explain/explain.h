@@ -182,6 +182,9 @@ bool build_expect(StcProgram *p, const Build *b, const Device *d, int n, const c
 
 /* ---------------------------------------------------------------- assemble.c */
 
+/* Where ptxas is: in the folders of PATH, in CUDA_HOME, or in CUDA's usual one; NULL if it is in none, or at a place
+ * whose name a shell would not take as it is. */
+const char *assembler_find(Arena *a);
 /* A file with the `size` bytes at `bytes` that has a name nobody else has; NULL if there cannot be one. */
 const char *write_temporary(Arena *a, const char *bytes, size_t size);
 /* Has it make code for processor `cpu` of the PTX, in the memory of `w`. STC_INTERRUPTED if that was not done at the

@@ -154,10 +154,8 @@ CodeUnits *units_cut(Arena *a, const Module *m) {
 }
 
 void units_free(CodeUnits *p) {
-  for (int i = 0; p && i < p->n; i++) {
+  for (int i = 0; p && i < p->n; i++)
     free(p->all[i].text);
-    free(p->all[i].image);
-  }
 }
 
 /* ---------------------------------------------------------------- working */
@@ -264,18 +262,13 @@ static void order_tasks(Crowd *c) {
   }
 }
 
-/* As many as there are processors for this process, and not too many. */
-int units_threads(void) {
-  cpu_set_t set;
-  int processors = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-  return processors < MOST_THREADS ? processors : MOST_THREADS;
-}
-
-/* Does all tasks by so many threads. */
+/* Does all tasks by as many threads as there are processors for this process. */
 static void do_all(Crowd *c) {
   pthread_t others[MOST_THREADS];
-  int most = units_threads(), started = 0;
-  while (started < most - 1 && started < c->n - 1 && pthread_create(&others[started], NULL, do_tasks, c) == 0)
+  cpu_set_t set;
+  int processors = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1, started = 0;
+  while (started < processors - 1 && started < c->n - 1 && started < MOST_THREADS &&
+         pthread_create(&others[started], NULL, do_tasks, c) == 0)
     started++;
   do_tasks(c);
   for (int i = 0; i < started; i++)

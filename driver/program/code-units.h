@@ -6,15 +6,12 @@
 #include "driver/program/program.h"
 
 /* Some kernels of a module. only: by kernel, is it in? ops: theirs, together. text: what LLVM made of them, from
- * malloc; NULL: nothing yet. image: what another compiler made of that for `image_for`, from malloc; NULL: nothing. */
+ * malloc; NULL: nothing yet. */
 typedef struct CodeUnit {
   const bool *only;
   int ops;
   char *text;
   size_t text_size;
-  char *image;
-  size_t image_size;
-  char image_for[16];
 } CodeUnit;
 /* Those of a module. of: by kernel, the number of its unit. code: by kernel, the number of the first one that does the
  * same with the same arguments, whose code it can have: itself, or one before it, which is in the same unit. Of such
@@ -29,7 +26,7 @@ struct CodeUnits {
  * in the place of others, what only runs of several steps at once launch, and what only runs launch whose last steps
  * are fewer are in units of their own. The same module gives the same units on all computers. */
 CodeUnits *units_cut(Arena *a, const Module *m);
-/* Gives the memory of texts and images back. */
+/* Gives the memory of texts back. */
 void units_free(CodeUnits *p);
 
 /* Work on a unit, which may run in a thread of its own: messages go to w->diags and to `user` what the work is for. */
@@ -39,8 +36,6 @@ typedef StcStatus (*UnitWork)(Workspace *w, CodeUnit *p, int number, void *user)
  * tells o->working. remarks: are there to be any? */
 StcStatus units_each(CodeUnits *p, const bool *wanted, Diags *d, bool remarks, const CodegenOptions *o, UnitWork work,
                      void *user);
-/* How many of them are worked on at once, if there are as many. */
-int units_threads(void);
 /* LLVM's part of that: makes p->text of kernels of `m`, unless it is there. */
 StcStatus unit_codegen(Workspace *w, CodeUnit *p, const Module *m, const Target *t, const CodegenOptions *o);
 

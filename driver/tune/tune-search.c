@@ -1,6 +1,5 @@
 /* driver/tune/tune-search.c: schedules tried on a device until the time is up. */
 #include "driver/tune/tune.h"
-#include "driver/device/ptx-compiler.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -21,7 +21,7 @@
  * STC_STANDIN_FLUSH=1       waits for flags can bring in what other devices have written, and must
  * STC_STANDIN_COMPILE=MS    what compiling a PTX takes; it is kept as the driver keeps it, and the log says where, how
  *                           many threads compile, and the first kernel of each
- * STC_STANDIN_OLD=1         it does not take the cubins of the stand-in for ptxas
+ * STC_STANDIN_OLD=1         it has no libraries, which are CUDA 12's
  * STC_STANDIN_COMPUTE=SEED  it computes after all: new memory is not 0, kernels are run, and what is put into streams
  * is done late, in an order that SEED chooses of those that streams and events allow (libcuda/order.c)
  * STC_STANDIN_AHEAD=N       then the host is no more than N things ahead of the devices when it has put in a kernel:

@@ -517,10 +517,10 @@ WORLD_TEST(test_stopped_compiling) {
   stc_plan_stop(q, true);
   assert_int_equal(stc_plan_run(q, 7, NULL), STC_INTERRUPTED);
   stc_plan_stop(q, false);
-  assert_int_equal(count(read_log(w), "cuModuleLoadDataEx"), 0);
+  assert_int_equal(count(read_log(w), "cuLibraryLoadData"), 0);
   assert_int_equal(stc_plan_run(q, 7, NULL), STC_OK);
   const char *first = strstr(read_log(w), "launch ");
-  assert_true(count(w->log, "cuModuleLoadDataEx") > 0 && count(first, "cuModuleLoadDataEx") == 0);
+  assert_true(count(w->log, "cuLibraryLoadData") > 0 && count(first, "cuLibraryLoadData") == 0);
   stc_plan_free(q);
   stc_program_free(p);
 }
@@ -543,7 +543,7 @@ WORLD_TEST(test_cut_late) {
   assert_int_equal(stc_plan_set(q, 0, a, sizeof a), STC_OK);
   assert_int_equal(stc_plan_watch(q, 960, come_again, NULL), STC_OK);
   assert_int_equal(stc_plan_run(q, 1600, NULL), STC_OK);
-  assert_true(count(strstr(read_log(w), "launch "), "cuModuleLoadDataEx") > 0);
+  assert_true(count(strstr(read_log(w), "launch "), "cuLibraryLoadData") > 0);
   stc_plan_free(q);
   stc_program_free(p);
 }

@@ -382,7 +382,7 @@ const OptionRow option_rows[] = {
     {"fno-hoist", TAKES_NOTHING, PROGRAM, FLAG(options.no_hoist), "-fno-hoist",
      "run: compute in each step what no step changes, not once"},
     {"fno-cache", TAKES_NOTHING, PROGRAM | MORE, FLAG(options.no_cache), "-fno-cache",
-     "run: compile kernels, whether stc keeps some on disk or not"},
+     "run, host: compile kernels, whether some are kept on disk or not"},
     {"fcheck", TAKES_VALUE, PROGRAM, BY(set_fcheck), "-fcheck=WHAT",
      "finite[=N]: no NaN, no infinity, looked for every N steps; bounds: of arrays"},
     {"ffast-math", TAKES_NOTHING, PROGRAM, FLAG(options.fast_math), "-ffast-math", "reassociate and approximate"},

@@ -24,7 +24,7 @@ for path in sorted(glob.glob(examples + "/*.stn")) + [examples + "/sciences/blas
         os.remove(log)
     subprocess.run([stc, "run", "--quiet", "--no-tune-db", "--device=cuda", "--steps=1", path] + given.get(name, []), check=True)
     said = open(log).read()
-    sizes = [int(n) for n in re.findall(r"cuModuleLoadDataEx: (\d+) bytes", said)]
+    sizes = [int(n) for n in re.findall(r"cuLibraryLoadData: (\d+) bytes", said)]
     idle = set(re.findall(r"^loads (\S+)", said, re.M)) - set(re.findall(r"launch (\S+) grid", said))
     short = 0 < len(sizes) <= 9 and sum(sizes) <= (480000 if name == "capacitor" else 140000)
     print("%s: %d modules of %d bytes, %s, not launched: %s" % (name, len(sizes), sum(sizes), "short" if short else "TOO LONG", " ".join(sorted(idle)) or "none"))

@@ -105,33 +105,19 @@ static void compile(const char *ptx) {
   atomic_fetch_sub(&busy, 1);
 }
 
-/* The PTX that stands for what the stand-in for ptxas made of it (tests/driver/Inputs/ptxas); NULL: that is
- * not what `image` is, or the driver is to take none. */
-static const char *cubin_text(const char *image) {
-  static const char begin[] = "\177ELFstandin\n";
-  return strncmp(image, begin, strlen(begin)) == 0 && !getenv("STC_STANDIN_OLD") ? image + strlen(begin) : NULL;
-}
-
-int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *options, void **values) {
-  const char *text = cubin_text(image);
-  if (text)
-    image = text;
-  else if (memcmp(image, "\177ELF", 4) != 0)
-    compile(image);
-  ALONE;
-  (void)n, (void)options, (void)values;
+/* Makes a module of it in the current context, for `who`. */
+static int new_module(const char *who, const char *image, void **module) {
   int i = 0;
   while (i < MAX_MODULES && rt.modules[i])
     i++;
-  call("cuModuleLoadDataEx: %zu bytes", strlen(image));
   if (i == MAX_MODULES || !current_device)
-    return fault("cuModuleLoadDataEx without a context");
+    return fault("%s without a context", who);
   if (rt.capturing)
-    return fault("cuModuleLoadDataEx while launches are captured");
+    return fault("%s while launches are captured", who);
   if (memcmp(image, "\177ELF", 4) == 0)
     return 200;
   if (!strstr(image, ".version"))
-    return fault("cuModuleLoadDataEx: no PTX");
+    return fault("%s: no PTX", who);
   for (const char *s = strstr(image, ".entry "); s; s = strstr(s + 1, ".entry "))
     if (!read_kernel(image, s + 7, i))
       return fault("more kernels, or more of their arguments, than the stand-in keeps");
@@ -140,14 +126,23 @@ int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *option
   return SUCCESS;
 }
 
-int cuModuleUnload(void *module) {
+/* As the driver does, one after the other. */
+int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *options, void **values) {
+  static pthread_mutex_t compiling = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&compiling);
+  compile(image);
+  pthread_mutex_unlock(&compiling);
   ALONE;
-  int *m = module;
-  if (m < rt.modules || m >= rt.modules + MAX_MODULES || !*m)
-    return fault("cuModuleUnload of what was not loaded");
+  (void)n, (void)options, (void)values;
+  call("cuModuleLoadDataEx: %zu bytes", strlen(image));
+  return new_module("cuModuleLoadDataEx", image, module);
+}
+
+/* Unloads a module for `who`. */
+static int drop_module(const char *who, int *m) {
   for (int g = 0; g < MAX_GRAPHS; g++)
     if (rt.graphs[g].used && rt.graphs[g].has[m - rt.modules])
-      return fault("cuModuleUnload while a graph of its kernels is there");
+      return fault("%s while a graph of its kernels is there", who);
   order_await_all();
   *m = 0;
   for (int i = 0; i < rt.nkernels; i++)
@@ -159,6 +154,77 @@ int cuModuleUnload(void *module) {
   while (rt.nkernels && !rt.kernels[rt.nkernels - 1].name[0])
     rt.nkernels--;
   return SUCCESS;
+}
+
+/* ---------------------------------------------------------------- libraries */
+
+/* Code, which is of no context (NULL: there is no such library), and what it is by device. */
+typedef struct Library {
+  char *code;
+  void *modules[MOST_DEVICES + 1];
+} Library;
+static Library libraries[MAX_MODULES];
+
+/* Compiles beside others. */
+int cuLibraryLoadData(void **library, const void *code, int *options, void **values, unsigned n, int *own,
+                      void **own_values, unsigned m) {
+  (void)options, (void)values, (void)own, (void)own_values;
+  if (getenv("STC_STANDIN_OLD") || to_fail("cuLibraryLoadData"))
+    return NOT_SUPPORTED;
+  if (n || m || memcmp(code, "\177ELF", 4) == 0)
+    return fault("cuLibraryLoadData with options, or of what is no PTX");
+  compile(code);
+  ALONE;
+  int i = 0;
+  while (i < MAX_MODULES && libraries[i].code)
+    i++;
+  call("cuLibraryLoadData: %zu bytes", strlen(code));
+  if (i == MAX_MODULES)
+    return fault("more libraries than the stand-in keeps");
+  libraries[i] = (Library){.code = strdup(code)};
+  *library = &libraries[i];
+  return libraries[i].code ? SUCCESS : OUT_OF_MEMORY;
+}
+
+/* Is it one that was loaded? */
+static bool is_library(const Library *l) { return l >= libraries && l < libraries + MAX_MODULES && l->code; }
+
+int cuLibraryGetModule(void **module, void *library) {
+  ALONE;
+  Library *l = library;
+  if (!is_library(l))
+    return fault("cuLibraryGetModule of what was not loaded");
+  if (to_fail("cuLibraryGetModule"))
+    return NOT_FOUND;
+  void **known = &l->modules[current_device];
+  int e = *known ? SUCCESS : new_module("cuLibraryGetModule", l->code, known);
+  return *module = *known, e;
+}
+
+int cuLibraryUnload(void *library) {
+  ALONE;
+  Library *l = library;
+  int e = is_library(l) ? SUCCESS : fault("cuLibraryUnload of what was not loaded");
+  for (int i = 0; i <= MOST_DEVICES && !e; i++)
+    e = l->modules[i] ? drop_module("cuLibraryUnload", l->modules[i]) : SUCCESS;
+  if (!e) {
+    free(l->code);
+    *l = (Library){0};
+    call("cuLibraryUnload");
+  }
+  return e;
+}
+
+int cuModuleUnload(void *module) {
+  ALONE;
+  int *m = module;
+  if (m < rt.modules || m >= rt.modules + MAX_MODULES || !*m)
+    return fault("cuModuleUnload of what was not loaded");
+  for (int i = 0; i < MAX_MODULES; i++)
+    for (int d = 0; d <= MOST_DEVICES; d++)
+      if (libraries[i].modules[d] == module)
+        return fault("cuModuleUnload of a library's");
+  return drop_module("cuModuleUnload", m);
 }
 
 int cuModuleGetFunction(void **f, void *module, const char *name) {
