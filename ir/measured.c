@@ -3,6 +3,7 @@
 
 const Measured measured = {
 #define MEASURED(name, value, ...) .name = value,
+#define MEASURED_BY_RANK(name, one, two, three, ...) .name = {one, two, three},
 #define MEASURED_FROM_2(name, two, three, ...) .name = {0, two, three},
 #include "ir/measured.def"
 };

@@ -16,6 +16,7 @@ typedef struct OpWeight {
 /* A field for each row but those of the model and of ops; of those by rank, [rank - 1]. */
 typedef struct Measured {
 #define MEASURED(name, ...) double name;
+#define MEASURED_BY_RANK(name, ...) double name[GRID_RANK];
 #define MEASURED_FROM_2(name, ...) double name[GRID_RANK];
 #include "ir/measured.def"
 } Measured;

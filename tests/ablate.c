@@ -53,6 +53,7 @@ static const Row rows[] = {
 #define TUNING_PLANES(name, ...) {#name, {&tuning.name}, sizeof tuning.name, INT32, true},
 #include "passes/base/tuning.def"
 #define MEASURED(name, ...) {#name, {&measured.name}, sizeof measured.name, DOUBLE, false},
+#define MEASURED_BY_RANK MEASURED
 #define MEASURED_FROM_2 MEASURED
 #define MEASURED_OP(name, ...) {"op:" #name, {&op_weights.name}, sizeof op_weights.name, INT32, false},
 #define MEASURED_MODEL(name, ...) {#name, {&model_finished.name, &model_counted.name}, sizeof(double), DOUBLE, false},

@@ -28,6 +28,8 @@ const Tuning tuning = {
 
 const Measured measured = {
 #define MEASURED(name, value, fit, ...) .name = NUMBER_##fit(value),
+#define MEASURED_BY_RANK(name, one, two, three, fit, ...) \
+  .name = {NUMBER_##fit(one), NUMBER_##fit(two), NUMBER_##fit(three)},
 #define MEASURED_FROM_2(name, two, three, fit, ...) .name = {0, NUMBER_##fit(two), NUMBER_##fit(three)},
 #include "ir/measured.def"
 };

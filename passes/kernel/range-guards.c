@@ -302,13 +302,13 @@ static void guard(Batch *g, Op *at) {
 }
 
 /* Is one test less than the tests that roots and quotients have of their own? The first takes an instruction or two for
- * each number, a comparison and a branch; each of the others about tuning.own_test, and they keep what is around them
+ * each number, a comparison and a branch; each of the others about measured.own_test, and they keep what is around them
  * from being computed meanwhile. */
 static bool is_worth_it(const Batch *g) {
   int32_t instructions = 2;
   for (int i = 0; i < g->ntests; i++)
     instructions += g->absolute[i] ? 2 : 1;
-  return g->ntests && instructions <= tuning.own_test * g->nroots;
+  return g->ntests && instructions <= measured.own_test * g->nroots;
 }
 
 /* The stores that wait go before `at` in block `b`, or to its end if that is NULL. Returns the first of them, or `at`.

@@ -193,8 +193,8 @@ static Look look_at(const Hoist *h, int st, int piece, int deep, bool apart) {
   const Piece *p = &h->m->stencils[st].pieces[piece];
   Look l = {.a = alike_look(h->m, st, piece, apart ? ORDER_APART : ORDER_ANY)};
   Arena *arena = h->m->arena;
-  l.a.field = tuning.hoisted_field;
-  l.a.call = tuning.hoisted_call;
+  l.a.field = measured.hoisted_field;
+  l.a.call = measured.hoisted_call;
   l.a.once = true;
   l.still = ARENA_ARRAY(arena, bool, l.a.n + 1);
   l.place = ARENA_ARRAY(arena, Place, l.a.n + 1);

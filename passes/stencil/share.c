@@ -85,7 +85,7 @@ static void find_roots(Share *s, const Block *body) {
 static Alike look_at(const Sharing *h, int st, int piece) {
   const Block *body = h->m->stencils[st].pieces[piece].body;
   Share s = {.a = alike_look(h->m, st, piece, ORDER_SAME)};
-  s.a.field = tuning.shared_field;
+  s.a.field = measured.shared_field;
   find_shared(&s, h->rows);
   find_roots(&s, body);
   alike_drop_roots(&s.a, body);

@@ -182,7 +182,7 @@ static void add_producers(const TargetInfo *t, const WarpLevel *e, const Schedul
 static int32_t early_rows(const WarpLevel *e, const WarpShape *w) {
   double point = warps_slots(e, true) * (warps_largest(e) > 4 ? 2 : 1);
   double slots = point * (w->G - 1) * w->U * w->C * w->X * w->W * w->blocks;
-  return slots < tuning.prefetch_slots ? (int32_t)tuning.prefetch_groups * w->U : 0;
+  return slots < measured.prefetch_slots ? (int32_t)tuning.prefetch_groups * w->U : 0;
 }
 
 /* How many registers a tile of level `e` may be expected to take before they are short. Sums of several rows, at
@@ -203,7 +203,7 @@ static bool holds_numbers(const WarpLevel *e, const WarpShape *w) {
 static int32_t boundary_cost(const WarpLevel *e, const WarpShape *w) {
   bool most = e->sums && !e->wraps[1] && 2 * (e->left + e->right) > w->X,
        roots = warps_roots(e) && warps_largest(e) == 4;
-  return (int32_t)(most || roots ? tuning.strip_slow_edge_row : tuning.strip_edge_row);
+  return (int32_t)(most || roots ? measured.strip_slow_edge_row : measured.strip_edge_row);
 }
 
 /* Chooses the rows of a group of `w`; how many of the first of these may be written out. */
@@ -236,8 +236,8 @@ WarpShape warps_shape(const TargetInfo *t, const WarpLevel *e, const Schedule *s
   w.move.prefetch = SAID(s, MAP_PREFETCH, early_rows(e, &w));
   w.held = holds_numbers(e, &w);
   w.boundary = SAID(s, MAP_BOUNDARY, boundary_cost(e, &w));
-  w.ragged = SAID(s, MAP_RAGGED, (int32_t)tuning.strip_slow_edge_row);
-  w.end_rows = SAID(s, MAP_ENDS, (int32_t)tuning.strip_end);
+  w.ragged = SAID(s, MAP_RAGGED, (int32_t)measured.strip_slow_edge_row);
+  w.end_rows = SAID(s, MAP_ENDS, (int32_t)measured.strip_end);
   return w;
 }
 
@@ -311,7 +311,7 @@ static int32_t waiting_registers(const WarpLevel *e, const WarpShape *w) {
 
 int32_t warps_registers(const WarpLevel *e, const WarpShape *w) {
   return warps_kept_words(e, w) + 2 * w->X * (ring_bytes(e) / 4) + waiting_registers(e, w) +
-         (int32_t)tuning.pipeline_registers;
+         (int32_t)measured.pipeline_registers;
 }
 
 const int64_t *warps_grid_size(void) { return tuning.large_extents[1]; }

@@ -511,7 +511,7 @@ int warps_operations(const WarpLevel *e) {
   for (int v = 0; v < e->nvalues; v++) {
     const WarpValue *x = &e->value[v];
     if (warps_costs(x))
-      n += x->op->code == OP_DIV || x->op->code == OP_SQRT ? (int)tuning.pipeline_root : x->op->code != OP_MUL;
+      n += x->op->code == OP_DIV || x->op->code == OP_SQRT ? (int)measured.pipeline_root : x->op->code != OP_MUL;
   }
   return n;
 }

@@ -88,11 +88,11 @@ static const char *why_not_legal(const WarpChoice *x, const Schedule *s) {
  * hold `held` warps: it comes, goes, and waits for the warps beside, and fewer warps hide less of that. Each field but
  * the first costs what shared memory takes for its cells, two bytes a slot. */
 static double row_overhead(const WarpShape *w, int size, int fields, double held) {
-  double slots = size > 4                    ? tuning.warps_row_f64 + tuning.warps_group_f64 / w->U
-                 : held >= tuning.warps_many ? tuning.warps_group_many / w->U + tuning.warps_row_many
-                                             : tuning.warps_row_some + tuning.warps_group_some / w->U;
-  return (held < tuning.warps_few ? tuning.warps_few_lost * slots : slots) +
-         tuning.warps_field * w->X * size * (fields - 1);
+  double slots = size > 4                    ? measured.warps_row_f64 + measured.warps_group_f64 / w->U
+                 : held >= tuning.warps_many ? measured.warps_group_many / w->U + measured.warps_row_many
+                                             : measured.warps_row_some + measured.warps_group_some / w->U;
+  return (held < tuning.warps_few ? measured.warps_few_lost * slots : slots) +
+         measured.warps_field * w->X * size * (fields - 1);
 }
 
 /* Does it compute roots or quotients, and no other functions? */
@@ -112,12 +112,12 @@ static bool computes_roots(const WarpLevel *e) {
 /* How many times as long as expected tiles take whose code is long, in which two blocks in f64 get in each other's way
  * (of one field), and those that compute roots, whose operands wait for tests. `row` are the operations of a row. */
 static double lost_to_code(const WarpLevel *e, const WarpShape *w, int size, int per, double row) {
-  double roots = !computes_roots(e) ? 1 : size > 4 ? tuning.warps_roots_f64 : tuning.warps_roots;
+  double roots = !computes_roots(e) ? 1 : size > 4 ? measured.warps_roots_f64 : measured.warps_roots;
   bool both = size > 4 && per == 2 && e->nfields == 1;
-  double beside = both ? 1 + tuning.warps_twice_beside * (e->left + e->right) : 1;
+  double beside = both ? 1 + measured.warps_twice_beside * (e->left + e->right) : 1;
   double body = e->sums ? 0 : w->V * row,
-         longer = body > tuning.warps_long_loop ? 1 + (body - tuning.warps_long_loop) / tuning.warps_loop_width : 1;
-  return roots * beside * longer * (row > tuning.warps_long_row ? tuning.warps_row_lost : 1);
+         longer = body > measured.warps_long_loop ? 1 + (body - measured.warps_long_loop) / measured.warps_loop_width : 1;
+  return roots * beside * longer * (row > measured.warps_long_row ? measured.warps_row_lost : 1);
 }
 
 /* Would a level that is alone in its warp take fields late? Levels beside others, which do not, then keep what memory
@@ -148,8 +148,8 @@ static double cost_of(const TargetInfo *t, const WarpLevel *level, const Schedul
   double beside = 1 + (2.0 * e->nfields / (w.vector * w.C) + (double)(e->left + e->right) / w.X) / slots;
   double row = slots * w.C * w.X, overhead = row_overhead(&w, bytes, e->nfields, (double)per * w.W);
   bool conflicts = (w.X / w.vector) % 2 == 0;
-  double arithmetic = rate > 0 ? 1e3 * n / rate * beside * (row + overhead) / (tuning.warps_issued * row) : 0;
-  arithmetic *= lost_to_code(e, &w, bytes, per, n * w.C * w.X) * (conflicts ? tuning.warps_conflicts : 1);
+  double arithmetic = rate > 0 ? 1e3 * n / rate * beside * (row + overhead) / (measured.warps_issued * row) : 0;
+  arithmetic *= lost_to_code(e, &w, bytes, per, n * w.C * w.X) * (conflicts ? measured.warps_conflicts : 1);
   double memory = memory_ps(t, e) / s->T;
   bool count = e->delay || delays_reads(level, s);
   double both = count ? sqrt(arithmetic * arithmetic + memory * memory) : arithmetic > memory ? arithmetic : memory;
@@ -167,7 +167,7 @@ static double run_cost_of(const WarpChoice *x, const Schedule *s, const int64_t 
   fewer.T = x->last->run.t;
   double between = x->last->run.between ? cost_of(t, level, &fewer, size) : 0;
   return plan_run_time(&x->last->run, s->T, cost_of(t, level, s, size), between,
-                       tuning.warps_single * memory_ps(t, level));
+                       measured.warps_single * memory_ps(t, level));
 }
 
 double schedule_own_ps(const TargetInfo *t, const Module *m, const Schedule *s, const int64_t *size) {
@@ -179,7 +179,7 @@ double schedule_own_ps(const TargetInfo *t, const Module *m, const Schedule *s, 
 /* Is a loop's body longer than was measured to be good where roots and quotients are computed? */
 static bool is_too_long(const WarpChoice *x, const WarpShape *w) {
   bool ranged = x->c->target->range_guards && !x->e->m->fast_math;
-  return computes_roots(x->e) && w->V * w->C * w->X * warps_slots(x->e, ranged) > tuning.warps_long_loop;
+  return computes_roots(x->e) && w->V * w->C * w->X * warps_slots(x->e, ranged) > measured.warps_long_loop;
 }
 
 /* Is the loop of tile `s` long because groups have two versions, one of them for special rows, as many times as a ring
@@ -189,7 +189,7 @@ static bool is_long_twice(const WarpChoice *x, const Schedule *s) {
   WarpShape w = warps_shape(x->c->target, e, s);
   int special;
   warps_special_rows(e, &special, ARENA_ARRAY(x->c->arena, bool, e->nvalues + 1));
-  return special && 2.0 * w.R * w.U * w.C * w.X * (warps_operations(e) + 1) > tuning.warps_long_loop;
+  return special && 2.0 * w.R * w.U * w.C * w.X * (warps_operations(e) + 1) > measured.warps_long_loop;
 }
 
 /* Fills the rest of `s`, whose T, warps and cells are chosen, and keeps it in *best if it is legal and cheaper. */

@@ -186,8 +186,8 @@ static double uncounted_tile(const PlanQuery *q, const PlanCandidate *k, const L
 
 /* The same of a tile in lanes: more where its code, which is straight, is longer than the caches of a core hold. */
 static double uncounted_lane(const LaunchLoad *load) {
-  double missed = (load->work.instructions - tuning.lane_code_held) / tuning.lane_code_width;
-  return 1 + tuning.lane_code_lost * fmax(0, fmin(1, missed));
+  double missed = (load->work.instructions - measured.lane_code_held) / measured.lane_code_width;
+  return 1 + measured.lane_code_lost * fmax(0, fmin(1, missed));
 }
 
 /* How many times as long as is counted candidate `k` takes, for costs that no count has: copies that go by the first

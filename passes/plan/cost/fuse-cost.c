@@ -45,7 +45,7 @@ static double op_ops(const TargetInfo *t, const Op *op) {
   Type type = op->nresults ? op->results[0]->type : TY_NONE;
   double ops = op_additions(op), f64 = t->f64_rate > 0 ? t->f32_rate / t->f64_rate : 1;
   if (type == TY_F64)
-    return ops * f64 * (ops > 1 ? tuning.function_f64 : 1);
+    return ops * f64 * (ops > 1 ? measured.function_f64 : 1);
   return type == TY_I64 ? ops * 2 : ops;
 }
 
@@ -265,7 +265,7 @@ static double instance_halo(const TargetInfo *t, const Launch *l, const Schedule
 
 /* Operations for each point stored. */
 static double launch_ops(const TargetInfo *t, const Launch *l, const Schedule *s, const Figures *g) {
-  double sum = t->simt ? tuning.part_cell * tile_redundancy(BLOCKED_TILE(l), s) : 0;
+  double sum = t->simt ? measured.part_cell * tile_redundancy(BLOCKED_TILE(l), s) : 0;
   for (int i = 0; i < l->n; i++) {
     double words = g[i].loads;
     bool near = false;
@@ -274,8 +274,8 @@ static double launch_ops(const TargetInfo *t, const Launch *l, const Schedule *s
       near = near || launch_use(l, f)->near[launch_version(l, f, i + 1)] >= 0;
       words += type_words(l->m->fields[f].type);
     }
-    double load_ops = t->simt ? tuning.part_load : 1;
-    sum += instance_halo(t, l, s, i) * (g[i].ops + load_ops * words + (near && t->simt ? tuning.part_barrier : 0));
+    double load_ops = t->simt ? measured.part_load : 1;
+    sum += instance_halo(t, l, s, i) * (g[i].ops + load_ops * words + (near && t->simt ? measured.part_barrier : 0));
   }
   return sum;
 }
@@ -292,7 +292,7 @@ static double instance_registers(const Figures *g, int64_t elements) {
 static void thread_registers(const TargetInfo *t, const Launch *l, const Schedule *s, const Figures *g,
                              int64_t elements, LaunchCost *k) {
   double most = 0;
-  int64_t threads = schedule_threads(s), limit = MOST_REGISTERS, base = (int64_t)tuning.part_registers;
+  int64_t threads = schedule_threads(s), limit = MOST_REGISTERS, base = (int64_t)measured.part_registers;
   for (int i = 0; i < l->n; i++) {
     double mine = instance_registers(&g[i], elements);
     most = mine > most ? mine : most;
@@ -317,7 +317,7 @@ static void add_bytes(const Launch *l, const Schedule *s, const Reach *reach, La
     }
     if (launch_use(l, f)->loaded) {
       k->bytes += size * about;
-      k->memory_bytes += size * (1 + tuning.halo_missed * (about - 1));
+      k->memory_bytes += size * (1 + measured.halo_missed * (about - 1));
     }
     if (launch_use(l, f)->stored) {
       k->bytes += size;
@@ -351,17 +351,17 @@ static LaunchCost cost_of(const LaunchReads *r, const Schedule *s, int levels, d
   add_bytes(l, s, r->reach, &k);
   if (t->simt) {
     thread_registers(t, l, s, g, elements, &k);
-    k.ops += tuning.part_spill * k.spilled * k.halo / (double)elements;
+    k.ops += measured.part_spill * k.spilled * k.halo / (double)elements;
     k.occupancy = occupancy_of(t, &k);
   }
   double memory = taken(k.memory_bytes, t->bandwidth), nearer = taken(k.bytes, t->cache_bandwidth),
          work = taken(k.ops, t->f32_rate);
-  memory = (nearer > memory ? nearer : memory) / hidden(k.occupancy, tuning.part_hides_memory);
-  work /= hidden(k.occupancy, tuning.part_hides_work);
+  memory = (nearer > memory ? nearer : memory) / hidden(k.occupancy, measured.part_hides_memory);
+  work /= hidden(k.occupancy, measured.part_hides_work);
   k.ops /= levels;
   k.bytes /= levels;
   k.memory_bytes /= levels;
-  k.ps = (fmax(memory, work) + tuning.part_beside * fmin(memory, work)) / levels +
+  k.ps = (fmax(memory, work) + measured.part_beside * fmin(memory, work)) / levels +
          t->launch_us * 1e6 / (points > 1 ? points : 1) / levels;
   return k;
 }

@@ -223,14 +223,14 @@ LaunchTime model_counted_launch(const TargetInfo *t, const LaunchLoad *l) {
 
 LaunchTime model_part_launch(const TargetInfo *t, const LaunchLoad *l) {
   ModelNumbers m = model_counted;
-  m.blend = tuning.part_blend;
+  m.blend = measured.part_blend;
   m.result_wait = 0;
-  m.global_word = tuning.part_word;
+  m.global_word = measured.part_word;
   Rates r = rates_of(t);
   LaunchTime time = launch_seconds(t, l, &m, counted_seconds(t, l, r.cache), 0);
   double blocks = fmax(1, fmin(time.occupancy.blocks, ceil(l->blocks / r.cores)));
   for (int b = BOUND_SHARED; b < BOUNDS; b++)
-    time.alone[b] *= 1 + tuning.part_begun / blocks;
+    time.alone[b] *= 1 + measured.part_begun / blocks;
   blend(&m, &time);
   time.seconds = fmax(time.seconds, time.launch + taken(l->blocks * measured.block_start * 1e-9, r.clock));
   return time;

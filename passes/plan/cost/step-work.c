@@ -128,7 +128,7 @@ static double edge_pieces(const TargetInfo *t, const Module *m, const Stencil *s
     if (&st->pieces[k] == most)
       continue;
     count_ops(t, m, st->pieces[k].body, &own, &point);
-    sum += point.instructions + tuning.edge_piece;
+    sum += point.instructions + measured.edge_piece;
   }
   return sum;
 }

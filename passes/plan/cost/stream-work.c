@@ -59,7 +59,7 @@ static void note_choice(void *user, const Piece *piece, int field, const int64_t
     int64_t lo = off[d], hi = off[d];
     outside_reach(rules.dim[d], off[d], &lo, &hi);
     x->code += type_words(x->m->fields[field].type) *
-               (rules.dim[d] == OUTSIDE_CONST ? tuning.edge_constant : tuning.edge_choice * (double)(hi - lo));
+               (rules.dim[d] == OUTSIDE_CONST ? measured.edge_constant : measured.edge_choice * (double)(hi - lo));
   }
 }
 
@@ -127,7 +127,7 @@ StreamWork *stream_work(const TargetInfo *t, const Mapping *p) {
     w->loaded_bytes += bytes * use->loaded;
     w->stored_bytes += bytes * use->stored;
   }
-  w->beside += tuning.ranged_words * w->words * fmin(ranged_ops(t, p->l), tuning.ranged_most);
+  w->beside += measured.ranged_words * w->words * fmin(ranged_ops(t, p->l), measured.ranged_most);
   return w;
 }
 
@@ -138,8 +138,8 @@ static double cells_of(const Schedule *s, int rank) {
 
 RegisterNeed stream_register_need(const StreamWork *w, const Schedule *s) {
   int rank = w->p->l->m->grid.rank;
-  double live = tuning.stream_words[rank - 1] +
-                cells_of(s, rank) * (w->windows + w->beside + w->words * tuning.stream_cell_words[rank - 1]);
+  double live = measured.stream_words[rank - 1] +
+                cells_of(s, rank) * (w->windows + w->beside + w->words * measured.stream_cell_words[rank - 1]);
   return (RegisterNeed){.live = live, .early = live, .addresses = w->addresses, .rounds = true};
 }
 
@@ -159,16 +159,16 @@ static KernelWork thread_work(const StreamWork *w, const Schedule *s) {
                   .f64 = rows * cells * w->point.f64,
                   .chained = rows * w->point.chained,
                   .special = rows * cells * w->point.special,
-                  .shared = exchanges + in + tuning.stream_across * rows * s->elems[r] * w->across,
+                  .shared = exchanges + in + measured.stream_across * rows * s->elems[r] * w->across,
                   .exchanges = exchanges,
                   .global = cells * (read * w->loaded + rows * w->stored),
                   .waits = s->ahead > 1 ? 0 : rounds,
                   .copies = s->ahead > 1 ? rows / (s->ahead - 1) : 0,
                   .barriers = rank > 2 ? rows : 0,
                   .rounds = rounds};
-  k.instructions = rows * (lines * (tuning.stream_lane[r] * n + tuning.stream_lane_moves[r]) +
-                           cells * (w->point.instructions + tuning.stream_cell[r] * n + tuning.stream_moves[r]) +
-                           tuning.stream_row[r] * n + tuning.stream_step[r]);
+  k.instructions = rows * (lines * (measured.stream_lane[r] * n + measured.stream_lane_moves[r]) +
+                           cells * (w->point.instructions + measured.stream_cell[r] * n + measured.stream_moves[r]) +
+                           measured.stream_row[r] * n + measured.stream_step[r]);
   return k;
 }
 
@@ -195,7 +195,7 @@ LaunchLoad stream_load(const TargetInfo *t, const StreamWork *w, const Schedule 
     inner *= many && d == 0 ? 1 : fmax(0, 1 - 2 / blocks);
     load.work.points *= width;
   }
-  double more = cells * (n * tuning.stream_edge[rank - 1] + tuning.stream_edge_moves[rank - 1]);
+  double more = cells * (n * measured.stream_edge[rank - 1] + measured.stream_edge_moves[rank - 1]);
   load.at_edge = inner < 1 ? load.work.instructions + more : 0;
   double apart = load.points > tuning.parted_points ? w->choices : 0;
   load.edge_code = inner < 1 ? load.at_edge + cells * (w->pieces + apart) : 0;

@@ -241,9 +241,9 @@ static void add_instance(const Tile *x, int i, KernelWork *w) {
   Loads loads = count_loads(rank, x->s, of);
   w->waits += loads.global > 0;
   w->barriers += count_stores(of, &loads) ? 1 + (w->barriers > 0) : 0;
-  double cells = instance_cells(x, i), beside = x->t->simt ? tuning.tile_cell[r] : 0;
+  double cells = instance_cells(x, i), beside = x->t->simt ? measured.tile_cell[r] : 0;
   w->instructions +=
-      cells * (of->point.instructions + loads.accesses + beside) + (x->t->simt ? tuning.tile_step[r] : 0);
+      cells * (of->point.instructions + loads.accesses + beside) + (x->t->simt ? measured.tile_step[r] : 0);
   w->f64 += cells * of->point.f64;
   w->chained += of->point.chained;
   w->special += cells * of->point.special;
@@ -320,7 +320,7 @@ static void add_lane_instance(const Tile *x, int i, KernelWork *w) {
   }
   w->waits += global > 0;
   w->barriers += near;
-  w->instructions += x->cells * (of->point.instructions + tuning.lane_cell) + moves + tuning.lane_step;
+  w->instructions += x->cells * (of->point.instructions + measured.lane_cell) + moves + measured.lane_step;
   w->f64 += x->cells * of->point.f64;
   w->chained += of->point.chained;
   w->special += x->cells * of->point.special;
@@ -377,7 +377,7 @@ static RegisterNeed lane_registers(const Tile *x) {
     }
   }
   double live =
-      tuning.lane_words + x->w->beside + tuning.lane_cell_words * most + tuning.lane_other_words * (sum - most);
+      measured.lane_words + x->w->beside + measured.lane_cell_words * most + measured.lane_other_words * (sum - most);
   return (RegisterNeed){.live = live, .early = live};
 }
 
@@ -386,7 +386,7 @@ static RegisterNeed registers_of(const Tile *x) {
   int r = x->l->m->grid.rank - 1;
   if (x->s->tiles == TILES_LANES)
     return lane_registers(x);
-  double live = tuning.tile_words[r] + x->w->alive + (x->w->kept + tuning.tile_cell_words[r]) * x->cells;
+  double live = measured.tile_words[r] + x->w->alive + (x->w->kept + measured.tile_cell_words[r]) * x->cells;
   return (RegisterNeed){.live = live, .early = live, .several = x->l->n > 1 || x->cells > 1};
 }
 
@@ -402,7 +402,7 @@ static void add_bytes(const Tile *x, const Reach *reach, double *memory, double 
       about *= (cells + (double)(reach[f].lo[d] + reach[f].hi[d])) / (width > 1 ? width : 1);
     }
     *cache += size * (launch_use(l, f)->loaded * about + launch_use(l, f)->stored);
-    *memory += size * (launch_use(l, f)->loaded * (1 + tuning.halo_missed * (about - 1)) + launch_use(l, f)->stored);
+    *memory += size * (launch_use(l, f)->loaded * (1 + measured.halo_missed * (about - 1)) + launch_use(l, f)->stored);
   }
 }
 
@@ -422,11 +422,11 @@ static LaunchLoad load_of(const Tile *x, const int64_t *size) {
     inner *= fmax(0, 1 - 2 / blocks);
   }
   load.work = (KernelWork){.threads = x->threads, .points = x->out, .rounds = 1};
-  load.work.instructions = x->t->simt ? tuning.tile_start[r] : 0;
+  load.work.instructions = x->t->simt ? measured.tile_start[r] : 0;
   for (int i = 0; i < l->n; i++)
     (x->s->tiles == TILES_LANES ? add_lane_instance : add_instance)(x, i, &load.work);
   if (x->t->simt) {
-    double more = x->cells * (l->n * tuning.tile_edge[r] + tuning.tile_edge_moves[r]);
+    double more = x->cells * (l->n * measured.tile_edge[r] + measured.tile_edge_moves[r]);
     load.at_edge = inner < 1 ? load.work.instructions + more : 0;
     load.edge_code = inner < 1 && x->s->tiles == TILES_LANES ? load.at_edge + x->cells * x->w->pieces : 0;
     load.turned = x->w->turned;
