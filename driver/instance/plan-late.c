@@ -30,13 +30,16 @@ static int64_t count_uses(const Module *m, const bool *closed, int64_t gap, int6
   return runs;
 }
 
+/* Stops of a run that are looked at, at most. */
+enum { MOST_STOPS = 4096 };
+
 /* How often `steps` steps from now run each sequence, into `uses`, if all are open; returns how many runs they are as
  * it is. *whole, unless that is NULL: was all of the run looked at? */
 static int64_t count_run(const StcPlan *p, int64_t steps, int64_t *uses, bool *whole) {
   const Module *m = p->build->code.module;
   int64_t unused[m->host.nseqs + 1], at = p->run.done, end = at + steps, runs = 0;
   memset(unused, 0, sizeof unused);
-  for (int i = 0; i < tuning.most_gaps && at < end; i++) {
+  for (int i = 0; i < MOST_STOPS && at < end; i++) {
     int64_t gap = module_steps_to_stop(m, 0, at, observers_wait(&p->observers, at, end - at));
     count_uses(m, NULL, gap, uses);
     runs += count_uses(m, p->run.closed, gap, unused);

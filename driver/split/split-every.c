@@ -143,7 +143,7 @@ int64_t best_launches(const PartLaunch *x) {
   int64_t best = 1;
   for (int64_t n = 1; (double)n <= tuning.exchanged_launches; n++) {
     double each = (launches_seconds(x, n) + measured.exchange_seconds) / (double)n;
-    if (n > 1 && each > tuning.barely_better * least)
+    if (n > 1 && each > tuning.slightly_better * least)
       continue;
     best = n;
     least = each;

@@ -619,7 +619,7 @@ Module *pass_small_launches(PassContext *c, Module *m, int n, const PassOption *
   bool ok = true;
   int64_t points =
       pass_option_int(c, "small-launches", n, o, "points", 0, INT32_MAX, (int64_t)tuning.small_points, &ok);
-  int64_t threads = pass_option_int(c, "small-launches", n, o, "threads", 1, 1024, (int64_t)tuning.small_threads, &ok);
+  int64_t threads = pass_option_int(c, "small-launches", n, o, "threads", 1, 1024, (int64_t)tuning.small_points, &ok);
   Small s = {.c = c, .m = m, .points = points, .threads = threads};
   int count = m->nkernels;
   if (ok && (threads & (threads - 1)))

@@ -9,10 +9,22 @@ static const PlanAxes rows[] = {
 #define AXIS(ID, values) [AXIS_##ID] = values
 #define AXES(id, rank, simt, ...) {FAMILY_##id, rank, simt, {__VA_ARGS__}},
 #include "passes/plan/axes.def"
-#undef AXES
+};
+static const PlanAxes of_parts[] = {
+#define PART_AXES(rank, ...) {FAMILY_OVERLAP, rank, true, {__VA_ARGS__}},
+#include "passes/plan/axes.def"
 #undef AXIS
 };
 const PlanAxes *plan_axes(int i) { return i < (int)(sizeof rows / sizeof *rows) ? &rows[i] : NULL; }
+
+const PlanAxes *plan_axes_of_parts(int rank) { return &of_parts[rank - 1]; }
+
+const PlanAxes *plan_axes_of_lanes(void) {
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (*rows[i].values[AXIS_TILES])
+      return &rows[i];
+  return NULL;
+}
 
 const PlanAxes *plan_axes_of(FamilyId family, int rank, bool simt) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -19,13 +19,17 @@ typedef struct PlanAxes {
   FamilyId family;
   int rank;
   bool simt;
-  char values[PLAN_AXES][128];
+  char values[PLAN_AXES][192];
 } PlanAxes;
 
 /* Row number `i`, NULL: there are fewer. */
 const PlanAxes *plan_axes(int i);
 /* The row of a family, that for its usual tiles, NULL: it has none for such programs. */
 const PlanAxes *plan_axes_of(FamilyId family, int rank, bool simt);
+/* The row of overlapped tiles in lanes. */
+const PlanAxes *plan_axes_of_lanes(void);
+/* The row of overlapped tiles of a part of a step, for targets with threads. */
+const PlanAxes *plan_axes_of_parts(int rank);
 /* "T", "block" and so on: the option of a knob. */
 const char *plan_axis_option(int axis);
 /* Word number `i` of an axis; whole: those for the tuner alone count, too. NULL: there are fewer. */

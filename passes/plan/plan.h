@@ -124,13 +124,17 @@ bool plan_is_naive(const Module *m, const Schedule *want, const Schedule *tile);
 
 /* ---------------------------------------------------------------- complete.c */
 
-/* A knob that is open: where in a schedule it stands, and what it may be, all above 0, ended by 0. */
+/* A knob that is open: where in a schedule it stands, and what it may be: from `least`, above 0, to `most`, each the
+ * `next` of the one before. */
 typedef struct Knob {
-  int32_t *at;
-  const int32_t *values;
+  int32_t *at, least, most;
+  int32_t (*next)(int32_t value);
 } Knob;
-/* Gives the `n` open knobs of *s the values for which `cost` is least, the first of those that are equally good; an
- * infinite cost means that a tile is not legal. False if none is; *s is as before then. */
+/* What numbers are tried where they need not be even: 1, 2, 3, 4, 6, 8, 12 and so on; where they need: twice as many. */
+int32_t plan_next_value(int32_t value);
+int32_t plan_doubled(int32_t value);
+/* Gives the `n` open knobs of *s the values for which `cost` is least; of those that are equally good what *s has, else
+ * the least. An infinite cost means that a tile is not legal. False if none is; *s is as before then. */
 bool plan_complete(Schedule *s, int n, const Knob *k, double (*cost)(const void *user, const Schedule *s),
                    const void *user);
 

@@ -240,7 +240,7 @@ int64_t stream_thread_words(const Mapping *p, const Schedule *s) {
 bool tile_fits(const TargetInfo *t, const Mapping *p, const Schedule *s) {
   bool limited = t->simt || p->streamed;
   return tile_has_points(p, s) && (!limited || tile_bytes(t, p, s) <= t->max_shared_bytes) &&
-         (!p->streamed || p->alone || stream_thread_words(p, s) <= tuning.legal_words);
+         (!p->streamed || p->alone || stream_thread_words(p, s) <= MOST_WINDOW_WORDS);
 }
 
 /* ---- what is good */

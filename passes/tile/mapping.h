@@ -25,6 +25,9 @@
 enum { STREAM_LANES = WARP_LANES };
 static inline int stream_lanes(const Schedule *s, int rank) { return rank > 1 ? s->block[rank - 1] : STREAM_LANES; }
 
+/* Words that windows of a thread may take, whatever was asked for. */
+enum { MOST_WINDOW_WORDS = 1024 };
+
 /* Of `E` lines of a thread, those of version `w` that other threads read. */
 static inline int32_t stream_shared_lines(const KeptVersion *w, int32_t E) {
   return shared_lines(w->reach_lo, w->reach_hi, E);

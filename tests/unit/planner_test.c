@@ -483,19 +483,26 @@ static double product_cost(const void *user, const Schedule *s) {
   return n < *(const int32_t *)user ? INFINITY : n;
 }
 
-/* All values of open knobs are looked at together, the least legal cost wins, and nothing is changed if there is none.
- */
+/* All values of open knobs are looked at together, the least legal cost wins, and nothing is changed if there is none;
+ * numbers that need not be even grow by a half and a third in turn. */
 FIXTURE_TEST(test_complete) {
   Schedule s = {.T = 1, .chunk = 1, .ahead = 7};
-  Knob k[] = {{&s.T, (int32_t[]){1, 2, 3, 5, 0}}, {&s.chunk, (int32_t[]){10, 4, 7, 0}}};
+  Knob k[] = {{&s.T, 1, 5, plan_next_value}, {&s.chunk, 7, 28, plan_doubled}};
   int32_t least = 21;
   assert_true(plan_complete(&s, 2, k, product_cost, &least));
   assert_int_equal(s.T, 3);
   assert_int_equal(s.chunk, 7);
   assert_int_equal(s.ahead, 7);
-  least = 51;
+  least = 113;
   assert_false(plan_complete(&s, 2, k, product_cost, &least));
   assert_int_equal(s.T * s.chunk, 21);
+  least = 84;
+  assert_true(plan_complete(&s, 2, k, product_cost, &least));
+  assert_int_equal(s.T, 3);
+  int32_t n = 1;
+  for (int32_t next = 2; next <= 4; next++)
+    assert_int_equal(n = plan_next_value(n), next);
+  assert_int_equal(plan_next_value(plan_next_value(n)), 8);
 }
 
 /* A tile that is lowered to be looked at leaves nothing in memory; one that cannot be is no error of the compilation,

@@ -141,18 +141,16 @@ static bool has_lanes(const PlanQuery *q, const PlanLaunch *of, int T) {
  * to lose where tiles at edges are in the same kernel, so that it has all of their code twice. */
 static void add_lanes(const PlanQuery *q, PlanCandidates *out, const Launch *l, int T) {
   const PlanLaunch *of = plan_launch(q, l, false);
-  Schedule s = {.family = FAMILY_OVERLAP, .T = T, .block = {1, WARP_LANES}, .tiles = TILES_LANES};
+  const PlanAxes *axes = plan_axes_of_lanes();
+  Schedule s = {.family = FAMILY_OVERLAP, .T = T, .tiles = TILES_LANES};
   if (!has_lanes(q, of, T))
     return;
-  for (const int32_t *w = tuning.lane_warps; *w; w++)
-    for (const int32_t *r = tuning.lane_rows; *r; r++)
-      for (const int32_t *v = tuning.lane_cells; *v && *v * of->words <= VECTOR_BYTES / 4; v++) {
-        s.block[0] = *w;
-        s.elems[0] = *r;
-        s.elems[1] = *v;
-        if (*r * *v <= tuning.lane_most_cells || q->points >= tuning.parted_points)
-          add(q, out, &s, of);
-      }
+  for (int b = 0; plan_axis_numbers(axes->values[AXIS_BLOCK], b, false, s.block); b++)
+    for (int e = 0; plan_axis_numbers(axes->values[AXIS_ELEMS], e, false, s.elems); e++) {
+      bool few = s.elems[0] * s.elems[1] <= tuning.lane_most_cells;
+      if (s.elems[1] * of->words <= VECTOR_BYTES / 4 && (few || q->points >= tuning.parted_points))
+        add(q, out, &s, of);
+    }
 }
 
 /* Makes the lines of streamed tile `s` as long as a wave of the target, and its blocks no smaller than one: half of the

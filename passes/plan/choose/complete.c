@@ -3,29 +3,41 @@
 
 #include <math.h>
 
-/* Sets the knobs of *s to number `i` of what they may be together. False: there are fewer. */
-static bool set_knobs(int n, const Knob *k, int64_t i) {
-  for (int j = 0; j < n; j++) {
-    int32_t values = 0;
-    while (k[j].values[values])
-      values++;
-    *k[j].at = k[j].values[i % values];
-    i /= values;
+int32_t plan_doubled(int32_t value) { return 2 * value; }
+
+int32_t plan_next_value(int32_t value) {
+  bool power = (value & (value - 1)) == 0;
+  return value < 2 ? value + 1 : power ? value + value / 2 : value + value / 3;
+}
+
+/* The search: the schedule whose knobs are set, what it costs, and the best that was found. */
+typedef struct Search {
+  Schedule *s, best;
+  double (*cost)(const void *user, const Schedule *s);
+  const void *user;
+  double least;
+} Search;
+
+/* Looks at all values of the first `n` knobs at `k`; those behind are set. What a knob has comes first. */
+static void look_at(Search *x, int n, const Knob *k) {
+  if (n == 0) {
+    double mine = x->cost(x->user, x->s);
+    x->best = mine < x->least ? *x->s : x->best;
+    x->least = fmin(mine, x->least);
+    return;
   }
-  return i == 0;
+  int32_t *at = k[n - 1].at, usual = *at;
+  look_at(x, n - 1, k);
+  for (*at = k[n - 1].least; *at <= k[n - 1].most; *at = k[n - 1].next(*at))
+    if (*at != usual)
+      look_at(x, n - 1, k);
+  *at = usual;
 }
 
 bool plan_complete(Schedule *s, int n, const Knob *k, double (*cost)(const void *user, const Schedule *s),
                    const void *user) {
-  Schedule best = *s;
-  double least = INFINITY;
-  for (int64_t i = 0; set_knobs(n, k, i); i++) {
-    double mine = cost(user, s);
-    if (mine < least) {
-      least = mine;
-      best = *s;
-    }
-  }
-  *s = best;
-  return isfinite(least);
+  Search x = {s, *s, cost, user, INFINITY};
+  look_at(&x, n, k);
+  *s = x.best;
+  return isfinite(x.least);
 }

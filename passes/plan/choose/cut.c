@@ -217,10 +217,14 @@ static bool are_joined(const Fuse *f, int i, int j) {
   return joined && several;
 }
 
+/* Stencils of the groups that are looked at, at most, but for the whole step; and those of a step above which no more
+ * groups are looked at than of so many, for time: they are shorter. */
+enum { LONG_GROUP = 24, LONG_STEP = 256 };
+
 /* Finds what all groups cost. */
 static void measure_groups(Fuse *f) {
-  int groups = (int)(tuning.long_group * tuning.long_step);
-  f->longest = f->n <= tuning.long_step ? (int)tuning.long_group : (groups + f->n - 1) / f->n;
+  int groups = LONG_GROUP * LONG_STEP;
+  f->longest = f->n <= LONG_STEP ? LONG_GROUP : (groups + f->n - 1) / f->n;
   f->longest = f->longest < f->n && !f->c->schedule->repeats ? f->longest : f->n;
   f->groups = ARENA_ARRAY(f->c->arena, Group, (size_t)f->n * (size_t)f->longest);
   find_joins(f);
@@ -519,8 +523,8 @@ static bool auto_cut(const Fuse *f) {
 
 /* ---- the pass */
 
-/* The points of the grid that the schedule `s` is to suit, or under the params' defaults; tuning.unknown_points
- * if they have none. */
+/* The points of the grid that the schedule `s` is to suit, or under the params' defaults; of
+ * the grid that is meant where nothing is known if they have none. */
 static double grid_points(const Schedule *s, const Module *m) {
   double points = slices_of_size(m->grid.rank, s->size);
   for (int d = 0; d < m->grid.rank; d++)
@@ -529,10 +533,9 @@ static double grid_points(const Schedule *s, const Module *m) {
     return points;
   points = 1;
   const Const *scalars = default_scalars(m);
-  if (!scalars)
-    return tuning.unknown_points;
   for (int d = 0; d < m->grid.rank; d++) {
-    int64_t extent = affine_eval(box_extent(m->arena, &m->grid, d), scalars, NULL);
+    int64_t extent = scalars ? affine_eval(box_extent(m->arena, &m->grid, d), scalars, NULL)
+                             : model_large_grid(m->grid.rank)[d];
     points *= extent > 1 ? (double)extent : 1;
   }
   return points;

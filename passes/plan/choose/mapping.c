@@ -77,6 +77,9 @@ static int64_t steps_of_run(const Module *m) {
   return scalars ? scalars[m->steps_by - 1].i : m->steps;
 }
 
+/* Stops of a run that are looked at, at most. */
+enum { MOST_STOPS = 4096 };
+
 /* A run of module `m` that stops every `every` steps (0: it does not) beside what the module says. */
 typedef struct Run {
   const Module *m;
@@ -94,7 +97,7 @@ static int64_t steps_to_stop(const Run *r, int64_t done, int64_t most) {
 static RunLaunches launches_of_run(const Run *r, int64_t steps, int T, int t) {
   RunLaunches out = {.t = t};
   int64_t at = 0, end = steps > 0 ? steps : steps_to_stop(r, 0, INT64_MAX) < INT64_MAX ? INT64_MAX : 0;
-  for (int i = 0; i < tuning.most_gaps && at < end; i++) {
+  for (int i = 0; i < MOST_STOPS && at < end; i++) {
     int64_t gap = steps_to_stop(r, at, end - at);
     out.whole += gap / T;
     out.between += t > 1 ? gap % T / t : 0;

@@ -45,6 +45,10 @@ const char *cpu_stream_wrong_shape(Arena *a, const Module *m, const Schedule *s)
 
 /* ---- defaults */
 
+/* What is looked at: time steps of tiles by rank; rows or planes, lines, and points of them. */
+enum { MOST_STEPS_OF_ROWS = 16, MOST_STEPS_OF_PLANES = 4 };
+enum { LEAST_CHUNK = 32, MOST_CHUNK = 1024, LEAST_LINES = 8, MOST_LINES = 128, LEAST_CELLS = 64, MOST_CELLS = 4096 };
+
 int cpu_stream_most_levels(const Module *m) {
   int32_t n;
   const Stencil *st = last_level(m, &n);
@@ -52,7 +56,7 @@ int cpu_stream_most_levels(const Module *m) {
   for (int i = 0; i < n; i++)
     for (const Op *op = main_piece(m->arena, &st[i])->body->first; op; op = op->next)
       additions += op_additions(op);
-  int most = (int)tuning.core_levels[m->grid.rank - 1];
+  int most = m->grid.rank < GRID_RANK ? MOST_STEPS_OF_ROWS : MOST_STEPS_OF_PLANES;
   return additions > tuning.core_long_step ? most / 2 : most;
 }
 
@@ -71,9 +75,9 @@ typedef struct Widths {
 
 /* The widths from `least` to `most`; of a grid that has `size` points there (0: not known) those that cut it into equal
  * parts, rounded up to multiples of `of`: the last part may be smaller. */
-static Widths widths(double least, double most, int64_t size, int64_t of) {
+static Widths widths(int32_t least, int32_t most, int64_t size, int64_t of) {
   Widths w = {0};
-  for (int32_t n = (int32_t)least; n <= most && w.n < MOST_WIDTHS; n += n & (n - 1) ? n / 3 : n / 2) {
+  for (int32_t n = least; n <= most && w.n < MOST_WIDTHS; n += n & (n - 1) ? n / 3 : n / 2) {
     int64_t parts = size > 0 ? (size + n - 1) / n : 0;
     int64_t even = parts > 1 ? round_up((size + parts - 1) / parts, of) : parts ? size : n;
     if (!w.n || w.of[w.n - 1] != even)
@@ -97,9 +101,9 @@ static Widths tried(const Launch *l, const Schedule *want, int d) {
   if (d == 0 ? want->chunk : want->block[d])
     return (Widths){.n = 1};
   if (d == 0)
-    return widths(tuning.core_least_chunk, tuning.core_most_chunk, size, 1);
-  return d < l->m->grid.rank - 1 ? widths(tuning.core_least_lines, tuning.core_most_lines, size, 1)
-                                 : widths(tuning.core_least_cells, tuning.core_most_cells, size, ROW_CELLS);
+    return widths(LEAST_CHUNK, MOST_CHUNK, size, 1);
+  return d < l->m->grid.rank - 1 ? widths(LEAST_LINES, MOST_LINES, size, 1)
+                                 : widths(LEAST_CELLS, MOST_CELLS, size, ROW_CELLS);
 }
 
 /* Puts the best widths of dimensions d and up into *best, whose time is *ns; those before are in `s`. */
@@ -122,15 +126,15 @@ static void search(const CpuStreamParts *w, const Schedule *want, int d, Schedul
 }
 
 void cpu_stream_choose(const TargetInfo *t, const Mapping *p, const Schedule *want, Schedule *s) {
-  int32_t rank = p->l->m->grid.rank, width = (int32_t)tuning.core_usual_width;
+  int32_t rank = p->l->m->grid.rank;
   double ns = INFINITY;
   memcpy(s->size, want->size, sizeof s->size);
   for (int d = 0; d < GRID_RANK; d++) {
     bool asked = d < rank && want->block[d];
-    s->block[d] = asked ? want->block[d] : d > 0 && d < rank ? with_halo(p->l, d, width) : 1;
+    s->block[d] = asked ? want->block[d] : d > 0 && d < rank ? with_halo(p->l, d, LEAST_CELLS) : 1;
     s->elems[d] = 1;
   }
-  s->chunk = want->chunk ? want->chunk : (int32_t)tuning.core_usual_chunk;
+  s->chunk = want->chunk ? want->chunk : LEAST_CHUNK;
   s->ahead = want->ahead ? want->ahead : 1;
   Schedule trial = *s;
   CpuStreamParts w = cpu_stream_parts(t, p);

@@ -41,7 +41,7 @@
 double stream_registers(const Mapping *p, const Schedule *s) {
   int rank = p->l->m->grid.rank;
   double cells = (double)s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1);
-  return tuning.stream_registers + cells * ((double)stream_words(p) + tuning.cell_registers);
+  return measured.stream_words[rank - 1] + cells * ((double)stream_words(p) + measured.stream_cell_words[rank - 1]);
 }
 
 /* Blocks beside each other in the dimensions that are not streamed, and in other slices. */
@@ -60,11 +60,12 @@ static double launch_rows(double cores, double at_once, double across, int64_t s
          (1 + (tuning.edge_rows - 1) * at_edges);
 }
 
-/* The same for streamed tiles of planes. */
+/* The same for streamed tiles of planes, of which so many steps are written out at most. */
+enum { MOST_WRITTEN = 4 };
 static double launch_planes(double cores, double at_once, double across, int64_t size, int64_t rows, int64_t more) {
   double rounds = (double)((size + rows - 1) / rows) * across / (cores * at_once);
   return (rounds + model_counted.rounds_begun + model_finished.places_lost * (ceil(rounds) - rounds)) *
-         (ceil((double)(rows + more) / tuning.rounded_rows) * tuning.rounded_rows);
+         (ceil((double)(rows + more) / MOST_WRITTEN) * MOST_WRITTEN);
 }
 
 /* Rows of streamed tiles of planes: those that take least time. */

@@ -26,7 +26,10 @@
 #include <string.h>
 
 /* Limits of any request. */
-enum { MAX_STREAM_T = 64, MAX_CHUNK = 1 << 20, MAX_AHEAD = 16, MAX_CELLS = 64 };
+enum { MAX_STREAM_T = 64, MAX_CHUNK = 1 << 20, MAX_AHEAD = 16, MAX_CELLS = 64, MAX_THREADS = 1024 };
+
+/* What is tried at most of what was left open where the usual does not fit: rows ahead, lines of a thread. */
+enum { MOST_OPEN_AHEAD = 4, MOST_OPEN_LINES = 8 };
 
 /* The work: what is wanted for module `m` and a place for the choice. */
 typedef struct Chooser {
@@ -188,8 +191,7 @@ static double streamed_time(const Chooser *r, int T, bool sized) {
   return tile_fits(r->c->target, p, &s) ? cpu_stream_ns(&w, &s, sized) : INFINITY;
 }
 
-/* Most time steps a tile that are asked about (core_tried_levels), and twice that: tiles that suit how often runs stop.
- */
+/* Most time steps a tile that are asked about, and twice that: tiles that suit how often runs stop. */
 enum { MOST_WALKED = 16, MOST_SUITED = 2 * MOST_WALKED };
 
 /* The time steps of tiles that one thread streams, at most `most`, that are expected to take the least time; more of
@@ -198,11 +200,11 @@ enum { MOST_WALKED = 16, MOST_SUITED = 2 * MOST_WALKED };
 static int fastest_T(const Chooser *r, int64_t most, double ns[MOST_SUITED]) {
   int top = cpu_stream_most_levels(r->m), best = 0;
   double least = INFINITY;
-  for (const int32_t *of = tuning.core_tried_levels; *of && *of <= top && *of <= most && *of <= MOST_WALKED; of++) {
-    ns[*of] = streamed_time(r, *of, false);
-    if (ns[*of] < tuning.barely_better * least) {
-      least = ns[*of];
-      best = *of;
+  for (int T = 1; T <= top && T <= most && T <= MOST_WALKED; T = plan_next_value(T)) {
+    ns[T] = streamed_time(r, T, false);
+    if (ns[T] < tuning.slightly_better * least) {
+      least = ns[T];
+      best = T;
     }
   }
   return best;
@@ -254,7 +256,7 @@ static int T_between_stops(const Chooser *r, int64_t most) {
   double otherwise = time_between_stops(r, T, every, ns);
   if (best == T || least > otherwise)
     return T;
-  return time_between_stops(r, best, every, ns) < tuning.barely_better * otherwise ? best : T;
+  return time_between_stops(r, best, every, ns) < tuning.slightly_better * otherwise ? best : T;
 }
 
 /* Time steps a tile, nothing being said. Several steps with few warps beat a single one with many: where shared memory
@@ -409,7 +411,7 @@ static const char *cpu_stream_is_not_better(const Chooser *r, int64_t most, bool
   bool each;
   double loops = loops_ns(r->c->target, r->m, NULL, &each), cached = loops_ns(r->c->target, r->m, r->want->size, &each);
   bool better = loops <= streamed_time(r, T, false) ||
-                (each && r->rank == 2 && tuning.loops_clearly * cached <= streamed_time(r, T, true));
+                (each && r->rank == 2 && tuning.better * cached <= streamed_time(r, T, true));
   *apart = each && better;
   return better ? "plain loops are expected to be faster" : NULL;
 }
@@ -511,7 +513,7 @@ static const char *why_too_large(const Chooser *r, const Mapping *p, const Sched
                         t->max_shared_bytes, p->alone ? "-T or -block" : "-T, -block, -elems or -ahead");
   if (p->alone)
     return NULL;
-  if (stream_thread_words(p, s) > tuning.legal_words)
+  if (stream_thread_words(p, s) > MOST_WINDOW_WORDS)
     return arena_printf(a, "a thread would keep %" PRId64 " words of rows in registers; take a smaller -T or -elems",
                         stream_thread_words(p, s));
   return NULL;
@@ -533,8 +535,8 @@ typedef struct Completion {
   const Mapping *p;
 } Completion;
 
-/* Points computed for each stored by tile `s`, more where a thread has not the registers for its windows or waits
- * for its loads; infinite where it is not legal (what plan_complete asks). */
+/* Points computed for each stored by tile `s`, as many times as many as its thread wants registers for each that there
+ * is, and twice as many where it waits for its loads; infinite where it is not legal (what plan_complete asks). */
 static double completed_cost(const void *user, const Schedule *s) {
   const Completion *x = user;
   const TargetInfo *t = x->r->c->target;
@@ -542,9 +544,8 @@ static double completed_cost(const void *user, const Schedule *s) {
   if (wrong_shape(x->r, s) || !tile_fits(t, x->p, s))
     return INFINITY;
   double registers = t->registers_per_core > 0 ? (double)t->registers_per_core / (double)threads : MOST_REGISTERS,
-         lacking = stream_registers(x->p, s) - fmin(registers, MOST_REGISTERS);
-  return tile_redundancy(x->p, s) * (1 + fmax(0, lacking) / tuning.open_lacking) *
-         (s->ahead == 1 && t->async_copy ? tuning.open_waits : 1);
+         wanted = stream_registers(x->p, s) / fmin(registers, MOST_REGISTERS);
+  return tile_redundancy(x->p, s) * fmax(1, wanted) * (s->ahead == 1 && t->async_copy ? 2 : 1);
 }
 
 /* The open knobs of streamed tile `s`, at most four; their number. */
@@ -552,15 +553,15 @@ static int open_knobs(const Chooser *r, Schedule *s, Knob *k) {
   const Schedule *w = r->want;
   int rank = r->rank, x = rank - 1, n = 0;
   if (rank > 1 && !w->ahead && r->c->target->async_copy)
-    k[n++] = (Knob){&s->ahead, tuning.open_ahead};
+    k[n++] = (Knob){&s->ahead, 1, MOST_OPEN_AHEAD, plan_next_value};
   if (rank == 1 && !w->block[0])
-    k[n++] = (Knob){&s->block[0], tuning.open_threads};
+    k[n++] = (Knob){&s->block[0], STREAM_LANES, MAX_THREADS, plan_doubled};
   if (rank > 1 && !w->block[rank - 2])
-    k[n++] = (Knob){&s->block[rank - 2], tuning.open_warps};
+    k[n++] = (Knob){&s->block[rank - 2], 1, MAX_THREADS / STREAM_LANES, plan_next_value};
   if (rank > 2 && !w->elems[1])
-    k[n++] = (Knob){&s->elems[1], tuning.open_stream_lines};
+    k[n++] = (Knob){&s->elems[1], 1, MOST_OPEN_LINES, plan_next_value};
   if (!w->elems[x])
-    k[n++] = (Knob){&s->elems[x], tuning.open_stream_cells};
+    k[n++] = (Knob){&s->elems[x], 1, MAX_CELLS, plan_doubled};
   return n;
 }
 
@@ -588,10 +589,13 @@ static const char *choose_streamed(const Chooser *r, const Launch *l, int T, Sch
   why = stream_why_no_cluster(r->c->arena, r->c->target, p, out);
   if (why)
     return why;
+  Schedule usual = *out;
   fit_streamed(r, p, out);
   why = why_too_large(r, p, out);
-  if (!why || complete_streamed(r, p, out))
+  if (!why || complete_streamed(r, p, &usual)) {
+    *out = why ? usual : *out;
     return NULL;
+  }
   return is_asked(r->want) ? arena_printf(r->c->arena, "%s; no choice of what was left open fits", why) : why;
 }
 

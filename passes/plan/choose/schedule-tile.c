@@ -4,6 +4,7 @@
  * Overlapped tiles alone were measured: docs/lab/overlap.md. */
 #include "passes/tile/mapping.h"
 #include "passes/plan/cost/fuse.h"
+#include "passes/plan/axes.h"
 #include "passes/plan/choose/resolve.h"
 
 #include <math.h>
@@ -219,14 +220,18 @@ static void default_elems(const Resolve *r, const Launch *l, Schedule *s) {
     fit_tile(r, l, s);
 }
 
+/* What is tried of what was left open where the usual tile does not fit: cells of a thread in a dimension, threads of a
+ * block in the last one and in others. */
+enum { MOST_OPEN_CELLS = 8, LEAST_OPEN_ROW = 16, MOST_OPEN_ROW = 128, MOST_OPEN_LINES = 32 };
+
 /* A tile of launch `l` to be completed. */
 typedef struct Completion {
   const Resolve *r;
   const Launch *l;
 } Completion;
 
-/* Points computed for each stored by tile `s`, more where a thread has not the registers for what it keeps; infinite
- * where it is not legal (what plan_complete asks). */
+/* Points computed for each stored by tile `s`, as many times as many as its thread wants registers for each that there
+ * is; infinite where it is not legal (what plan_complete asks). */
 static double completed_cost(const void *user, const Schedule *s) {
   const Completion *x = user;
   const TargetInfo *t = x->r->target;
@@ -235,8 +240,7 @@ static double completed_cost(const void *user, const Schedule *s) {
     return INFINITY;
   double words = (double)(elements(s, x->r->rank) * element_words(x->r, x->l)),
          room = t->registers_per_core > 0 ? (double)t->registers_per_core / (double)threads : MAX_POINTS;
-  return tile_redundancy(BLOCKED_TILE(x->l), s) *
-         (1 + fmax(0, words + tuning.open_registers - room) / tuning.open_lacking);
+  return tile_redundancy(BLOCKED_TILE(x->l), s) * fmax(1, (words + measured.part_registers) / room);
 }
 
 /* Has the user given a number of the tile? */
@@ -255,10 +259,11 @@ void tile_complete(const Resolve *r, const Launch *l, Schedule *s) {
     return;
   for (int d = r->rank - 1; d >= 0; d--)
     if (!r->want.elems[d])
-      k[n++] = (Knob){&s->elems[d], tuning.open_cells};
+      k[n++] = (Knob){&s->elems[d], 1, MOST_OPEN_CELLS, plan_next_value};
   for (int d = r->rank - 1; d >= 0; d--)
     if (!r->want.block[d])
-      k[n++] = (Knob){&s->block[d], d == r->rank - 1 ? tuning.open_row : tuning.open_lines};
+      k[n++] = d == r->rank - 1 ? (Knob){&s->block[d], LEAST_OPEN_ROW, MOST_OPEN_ROW, plan_doubled}
+                                  : (Knob){&s->block[d], 1, MOST_OPEN_LINES, plan_doubled};
   plan_complete(s, n, k, completed_cost, &x);
 }
 
@@ -283,7 +288,7 @@ static void try_tile(const Resolve *r, const Launch *l, const LaunchReads *reads
                      double *ps) {
   if (!is_candidate(r, l, s))
     return;
-  double mine = reads_cost(reads, s, 1, tuning.endless_points).ps;
+  double mine = reads_cost(reads, s, 1, INFINITY).ps;
   if (mine < tuning.better * *ps) {
     *best = *s;
     *ps = mine;
@@ -293,7 +298,7 @@ static void try_tile(const Resolve *r, const Launch *l, const LaunchReads *reads
 /* The load of tile `s` of the launch of a part which does `w` and reads `reads`, on a grid of extents `size`. */
 static LaunchLoad part_load(const TileWork *w, const Launch *l, const LaunchReads *reads, const Schedule *s,
                             const int64_t *size) {
-  LaunchCost cost = reads_cost(reads, s, 1, tuning.endless_points);
+  LaunchCost cost = reads_cost(reads, s, 1, INFINITY);
   LaunchLoad load = tile_load(w, s, size);
   load.registers = cost.registers;
   load.spilled = cost.spilled;
@@ -324,19 +329,6 @@ int32_t part_blocks_a_core(const TargetInfo *t, const Launch *l, const Schedule 
              : 0;
 }
 
-/* Sets block and elements of `s` to `block` and to number `e` of what is tried. False: there are fewer. */
-static bool set_tile(int rank, const int64_t *block, int e, Schedule *s) {
-  int n = 0;
-  while (tuning.part_cells[n])
-    n++;
-  for (int d = 0; d < GRID_RANK; d++) {
-    s->block[d] = d < rank ? (int32_t)block[d] : 1;
-    s->elems[d] = d < rank ? tuning.part_cells[e % n] : 1;
-    e /= d < rank ? n : 1;
-  }
-  return e == 0;
-}
-
 /* Has the user given neither block nor elements of a target with threads? */
 static bool is_open(const Resolve *r) {
   bool open = r->target->simt;
@@ -346,19 +338,21 @@ static bool is_open(const Resolve *r) {
 }
 
 void tile_search(const Resolve *r, const Launch *l, Schedule *s) {
-  static const int64_t (*const blocks[])[GRID_RANK] = {tuning.tile_block, tuning.part_block, tuning.other_part_block};
+  const PlanAxes *axes = plan_axes_of_parts(r->rank);
   Schedule t = *s;
   bool open = is_open(r);
   const LaunchReads *reads = launch_reads_all(r->target, l);
-  double ps = tile_is_legal(r, l, s) ? reads_cost(reads, s, 1, tuning.endless_points).ps : 1e30;
-  for (size_t b = 0; open && b < sizeof blocks / sizeof *blocks; b++)
-    for (int e = 0; set_tile(r->rank, blocks[b][r->rank - 1], e, &t); e++)
+  double ps = tile_is_legal(r, l, s) ? reads_cost(reads, s, 1, INFINITY).ps : 1e30;
+  for (int b = 0; open && plan_axis_numbers(axes->values[AXIS_BLOCK], b, false, t.block); b++)
+    for (int e = 0; plan_axis_numbers(axes->values[AXIS_ELEMS], e, false, t.elems); e++)
       try_tile(r, l, reads, &t, s, &ps);
 }
 
+/* Cells of a thread of such a tile, at most: more were not measured. */
+enum { MOST_PART_CELLS = 4 };
+
 void tile_suit_part(const Resolve *r, const Launch *l, Schedule *s) {
-  static const int64_t (*const blocks[])[GRID_RANK] = {tuning.tile_block, tuning.part_block, tuning.other_part_block,
-                                                       tuning.small_part_block, tuning.flat_part_block};
+  const PlanAxes *axes = plan_axes_of_parts(r->rank);
   const int64_t *size = r->want.size[0] ? r->want.size : model_large_grid(r->rank);
   if (!is_open(r) || !tile_is_legal(r, l, s))
     return;
@@ -366,9 +360,9 @@ void tile_suit_part(const Resolve *r, const Launch *l, Schedule *s) {
   const TileWork *work = tile_work(r->target, l);
   Schedule t = *s;
   double least = part_seconds(r, work, l, reads, s, size);
-  for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++)
-    for (int e = 0; set_tile(r->rank, blocks[b][r->rank - 1], e, &t); e++) {
-      bool other = elements(&t, r->rank) > tuning.part_most_cells || (r->rank > 1 && t.elems[r->rank - 1] > 1);
+  for (int b = 0; plan_axis_numbers(axes->values[AXIS_BLOCK], b, true, t.block); b++)
+    for (int e = 0; plan_axis_numbers(axes->values[AXIS_ELEMS], e, false, t.elems); e++) {
+      bool other = elements(&t, r->rank) > MOST_PART_CELLS || (r->rank > 1 && t.elems[r->rank - 1] > 1);
       double mine = other || !is_candidate(r, l, &t) ? INFINITY : part_seconds(r, work, l, reads, &t, size);
       if (mine < tuning.slightly_better * least) {
         *s = t;

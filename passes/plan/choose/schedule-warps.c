@@ -39,6 +39,10 @@ typedef struct WarpBest {
   double least, least_even;
 } WarpBest;
 
+/* What is looked at where it is open: warps, from the first number where steps can be dealt out to so many, time steps
+ * of a warp, cells of a lane, groups of rows of a ring, which is also what tiles have of which all else is said. */
+enum { FIRST_WARPS = 4, MOST_WARPS = 8, MOST_LEVELS = 8, MOST_LANE_CELLS = 28, USUAL_RING = 3 };
+
 /* The launches of a run in tiles of T steps by W warps, kept since many tiles of those are looked at; T 0: of none. */
 typedef struct LastRun {
   int32_t T, W;
@@ -195,7 +199,7 @@ static bool is_long_twice(const WarpChoice *x, const Schedule *s) {
 /* Fills the rest of `s`, whose T, warps and cells are chosen, and keeps it in *best if it is legal and cheaper. */
 static void consider(const WarpChoice *x, Schedule s, WarpBest *best) {
   s.ahead = x->want->ahead;
-  for (int ahead = (int)tuning.warps_ring; ahead >= LEAST_RING && !x->want->ahead; ahead--) {
+  for (int ahead = USUAL_RING; ahead >= LEAST_RING && !x->want->ahead; ahead--) {
     Schedule one = s;
     one.ahead = ahead;
     one.every = x->want->every;
@@ -227,12 +231,11 @@ static bool is_odd(const Schedule *want) { return want->T % LEAST_WARPS; }
 /* How many warps of a tile are tried first, what `want` says if it does, and after `W` of them: powers of two, or for
  * such a T all numbers, of which it has those that divide it. most: time steps of a tile. */
 static int first_warps(const Schedule *want, int64_t most) {
-  int many = (int)tuning.warps_least_warps;
   if (want->block[0])
     return want->block[0];
   if (is_odd(want))
     return 1;
-  return most < many || want->T % many ? LEAST_WARPS : many;
+  return most < FIRST_WARPS || want->T % FIRST_WARPS ? LEAST_WARPS : FIRST_WARPS;
 }
 static int next_warps(const Schedule *want, int W) { return is_odd(want) ? W + 1 : 2 * W; }
 
@@ -245,9 +248,9 @@ static Schedule choose(const WarpChoice *x, int64_t most) {
   most = want->every && want->every < most && !want->T ? want->every : most;
   Schedule s = {.family = FAMILY_WARPS, .ngroups = 1};
   int vector = VECTOR_BYTES / warps_smallest(x->e), warps = want->block[0], cells = want->elems[1];
-  double most_warps = warps ? warps : tuning.warps_most_warps, most_cells = cells ? cells : tuning.warps_most_cells;
+  int most_warps = warps ? warps : MOST_WARPS, most_cells = cells ? cells : MOST_LANE_CELLS;
   for (int W = first_warps(want, most); W <= most_warps; W = next_warps(want, W))
-    for (int C = 1; C <= tuning.warps_most_steps; C++)
+    for (int C = 1; C <= MOST_LEVELS; C++)
       for (int X = cells ? cells : vector; X <= most_cells; X += vector) {
         s.T = C * W;
         s.block[0] = W;
@@ -269,7 +272,7 @@ static bool is_said(const Schedule *want, Schedule *out) {
   *out = (Schedule){.family = FAMILY_WARPS,
                     .T = want->T,
                     .ngroups = 1,
-                    .ahead = want->ahead ? want->ahead : (int32_t)tuning.warps_ring};
+                    .ahead = want->ahead ? want->ahead : USUAL_RING};
   memcpy(out->map, want->map, sizeof out->map);
   for (int d = 0; d < GRID_RANK; d++) {
     out->block[d] = want->block[d] ? want->block[d] : 1;
@@ -416,7 +419,7 @@ static double stopped_ps(PassContext *c, const Module *m, const Schedule *stream
 static bool is_faster_stopped(const WarpChoice *x, const Schedule *s, const Schedule *stream, bool usual,
                               const int64_t *size) {
   const Module *m = x->e->m;
-  double single = tuning.warps_single * memory_ps(x->c->target, x->e), own = run_cost_of(x, s, size),
+  double single = measured.warps_single * memory_ps(x->c->target, x->e), own = run_cost_of(x, s, size),
          streamed = stopped_ps(x->c, m, stream, single, size);
   return usual ? streamed <= 0 || tuning.clearly * own <= streamed : own > 0 && own < tuning.clearly * streamed;
 }

@@ -98,14 +98,13 @@ const Module *plan_where_true(PassContext *c, const Module *m) {
 /* ---- of two plans */
 
 /* The part of the points of a grid of `rank` extents `size` that are of tiles of plan `s` in which some tests hold and
- * others do not: such tiles lie along a shore, of which there are tuning.shore through the grid across each dimension.
- */
+ * others do not: such tiles lie along a shore, one through the grid across each dimension. */
 static double mixed_part(const Schedule *s, int rank, const int64_t *size) {
   double part = 0;
   for (int d = 0; d < rank; d++) {
     double points = fmax(1, s->block[d]) * fmax(1, s->elems[d]);
     points = d == 0 && s->chunk ? s->chunk : points;
-    part += tuning.shore * points / (double)size[d];
+    part += points / (double)size[d];
   }
   return fmin(part, 1);
 }

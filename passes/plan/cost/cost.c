@@ -261,17 +261,17 @@ static WetParts wet_tiles(const PlanQuery *q, const PlanCandidate *k) {
 }
 
 /* Takes the tiles of candidate `k` without a wet point, which have no blocks (pass tile-lists), out of its load, and
- * has those with a dry one do more: a block of these waits as long as one at an edge where fields are read by a rule,
+ * has those with a dry one do as much again, for they look at each point's mask: a block of these waits as long as one at an edge where fields are read by a rule,
  * and where no tile at an edge has a wet point, nothing waits for those. Returns the seconds that a launch takes more:
  * it is one for each class. */
 static double leave_dry(const PlanQuery *q, const PlanCandidate *k, LaunchLoad *load) {
   const WetParts part = wet_tiles(q, k);
-  double more = part.live > 0 ? tuning.shore_more * (part.live - part.full) / part.live : 0;
+  double more = part.live > 0 ? (part.live - part.full) / part.live : 0;
   load->at_edge = part.at_edge ? load->at_edge : 0;
   load->edge_code = part.at_edge ? load->edge_code : 0;
   if (more > 0) {
     double longest = load->turned ? fmax(load->at_edge, load->work.instructions) : load->work.instructions;
-    load->at_edge = (1 + tuning.shore_more) * longest;
+    load->at_edge = 2 * longest;
     load->turned = true;
   }
   load->points *= part.live;
