@@ -138,10 +138,13 @@ double launches_seconds(const PartLaunch *x, int64_t n) {
   return x->trimmed ? sum : (double)n * x->seconds * launch_grown(x, n * x->steps);
 }
 
+/* Launches from one exchange to the next that are looked at, at most. */
+enum { MOST_EXCHANGED = 8 };
+
 int64_t best_launches(const PartLaunch *x) {
   double least = 0;
   int64_t best = 1;
-  for (int64_t n = 1; (double)n <= tuning.exchanged_launches; n++) {
+  for (int64_t n = 1; n <= MOST_EXCHANGED; n++) {
     double each = (launches_seconds(x, n) + measured.exchange_seconds) / (double)n;
     if (n > 1 && each > tuning.slightly_better * least)
       continue;

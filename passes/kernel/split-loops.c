@@ -197,7 +197,7 @@ static LongLoops find_long_loops(PassContext *c, Module *m, Kernel *k, const Blo
 static bool split_loops(PassContext *c, Module *m, Kernel *k) {
   Block *edge = edge_version(k);
   LongLoops loops = {0};
-  if (edge && block_renumber(edge, 0) <= tuning.split_body) {
+  if (edge && block_renumber(edge, 0) <= measured.split_body) {
     block_renumber(k->body, 0);
     loops = find_long_loops(c, m, k, edge);
   }

@@ -2,7 +2,6 @@
  * first gives and the second alone reads is kept in an array for a column then, and never reaches memory. */
 #include "passes/launch/swept.h"
 
-#include "passes/base/tuning.h"
 
 Box sweep_region(const Stencil *st) {
   Box box = st->pieces[0].box;
@@ -14,10 +13,13 @@ Box sweep_region(const Stencil *st) {
   return box;
 }
 
+/* Layers of columns that are kept from one sweep of a launch to the next, at most. */
+enum { MOST_KEPT_LAYERS = 64 };
+
 /* The layers of `box` in dimension `d`, -1 if that is no constant, or they are more than are kept. */
 static int64_t layers_of(const Box *box, int d) {
   int64_t more;
-  return affine_diff(box->hi[d], box->lo[d], &more) && more < (int64_t)tuning.sweep_kept ? more + 1 : -1;
+  return affine_diff(box->hi[d], box->lo[d], &more) && more < MOST_KEPT_LAYERS ? more + 1 : -1;
 }
 
 /* Is each target of sweep `st` a temp field that no other launch wants, which all of its pieces give a value? */

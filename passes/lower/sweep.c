@@ -217,9 +217,12 @@ static void layer_code(Sweep *s, Builder *b, const Columns *c, const Piece *piec
     *b = in;
 }
 
+/* Layers of a column whose loads are begun together, at most. */
+enum { MOST_AHEAD = 8 };
+
 /* How many of `layers` are made in a row, whose loads are begun together: as many as leave few of them over. */
 static int32_t layers_in_a_row(int64_t layers) {
-  int32_t best = 1, most = (int32_t)tuning.sweep_ahead;
+  int32_t best = 1, most = MOST_AHEAD;
   for (int32_t n = most / 2 > 1 ? most / 2 : 1; n <= most && n <= layers; n++)
     best = layers % n <= layers % best || best == 1 ? n : best;
   return layers < most ? (int32_t)layers : best;

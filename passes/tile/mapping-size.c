@@ -260,7 +260,7 @@ int64_t stream_good_words(const Schedule *s, int rank) {
 
 bool stream_begins_slowly(const Mapping *p, const Schedule *s) {
   int rank = p->l->m->grid.rank;
-  return rank == GRID_RANK && schedule_threads(s) <= tuning.fewest_threads && s->elems[rank - 1] >= tuning.wide_cells;
+  return rank == GRID_RANK && schedule_threads(s) <= tuning.fewest_threads && 4 * s->elems[rank - 1] >= VECTOR_BYTES;
 }
 
 /* Instructions of the steps written out that `s` may have at most. Few warps have registers to begin early what

@@ -76,8 +76,8 @@ static bool is_single_sum(const WarpLevel *e) { return e->sums && e->n == 1 && e
  * loop does not tell apart, which costs nothing where that is a sum to which a term is added; else all of them are. */
 static int32_t written_out(const WarpLevel *e, const WarpShape *w, int32_t all) {
   int32_t V = e->sums && warps_smallest(e) == 4 && all > tuning.pipeline_written ? 1 : all;
-  while ((e->sums || V > tuning.pipeline_round) && V > 1 &&
-         (w->U % V || V * w->C * w->X * (warps_operations(e) + 1) > tuning.pipeline_body))
+  while ((e->sums || V > tuning.free_places) && V > 1 &&
+         (w->U % V || V * w->C * w->X * (warps_operations(e) + 1) > measured.pipeline_body))
     V--;
   return V;
 }
@@ -94,7 +94,7 @@ static int32_t rows_around(const WarpLevel *e) {
 /* The rows of a group of other levels: as many, but 2 or more. Where that is too many, all are moved. */
 static int32_t round_of(const WarpLevel *e) {
   int32_t rows = rows_around(e);
-  return rows > tuning.pipeline_round || rows < 2 ? 2 : rows;
+  return rows > tuning.free_places || rows < 2 ? 2 : rows;
 }
 
 /* How many groups the code has one after another: those of a ring where each moves all that is kept, which all of them
@@ -102,7 +102,7 @@ static int32_t round_of(const WarpLevel *e) {
 static int32_t groups_written(const WarpLevel *e, const WarpShape *w) {
   int32_t body = w->G * w->U * w->C * w->X * (warps_operations(e) + 1);
   bool moves = !e->sums && w->V == w->U && w->G * w->U <= rows_around(e);
-  return moves && body <= tuning.pipeline_body ? w->G : 1;
+  return moves && body <= measured.pipeline_body ? w->G : 1;
 }
 
 /* Do groups of twice as many rows leave room in shared memory for as many blocks? They halve what a group costs. */
@@ -127,7 +127,7 @@ static int32_t group_rows(const TargetInfo *t, const WarpLevel *e, const WarpSha
   int32_t last = e->below + e->above, blocks = blocks_with(t, e, w, last);
   WarpShape twice = *w;
   twice.U = 2 * last;
-  if (last >= tuning.pipeline_few_rows)
+  if (last >= tuning.warps_far_rows)
     return last % 2 || e->lag > last / 2 || blocks >= blocks_with(t, e, w, last / 2) ? last : last / 2;
   bool written = warps_smallest(e) > 4 && written_out(e, &twice, twice.U) == twice.U;
   return written && blocks > 1 && blocks_with(t, e, w, twice.U) >= blocks ? twice.U : last;

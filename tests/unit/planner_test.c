@@ -351,7 +351,7 @@ FIXTURE_TEST(test_uncounted) {
   PlanCandidate two = candidate(&q, s);
   plan_cost(&q, &two);
   assert_null(two.dropped);
-  assert_float_equal(two.seconds, tuning.copies_slower * two.time.seconds / 2, 0);
+  assert_float_equal(two.seconds, measured.copies_slower * two.time.seconds / 2, 0);
   s.elems[2] = 4;
   PlanCandidate four = candidate(&q, s);
   plan_cost(&q, &four);
@@ -361,8 +361,8 @@ FIXTURE_TEST(test_uncounted) {
   naive.s.family = FAMILY_NAIVE;
   plan_cost(&q, &tile);
   plan_cost(&q, &naive);
-  assert_float_equal(tile.seconds, tuning.planes_slower * tile.time.seconds, 0);
-  assert_float_equal(naive.seconds, tuning.naive_part * tile.time.seconds, 0);
+  assert_float_equal(tile.seconds, measured.planes_slower * tile.time.seconds, 0);
+  assert_float_equal(naive.seconds, measured.naive_part * tile.time.seconds, 0);
 }
 
 /* On grids of many rounds the roofs of walks hardly add up, copies of 8 bytes cost less, and rows take longer by their
@@ -376,8 +376,8 @@ FIXTURE_TEST(test_rounds) {
   plan_cost(&q, &two);
   for (int b = 0; b < BOUNDS; b++)
     most = fmax(most, two.time.alone[b]);
-  assert_true(2 * two.seconds > tuning.narrow_copies * most &&
-              two.seconds < tuning.narrow_copies * two.time.seconds / 2);
+  assert_true(2 * two.seconds > measured.narrow_copies * most &&
+              two.seconds < measured.narrow_copies * two.time.seconds / 2);
   q = question(&c, jacobi(f, 2, "100"), FAMILY_AUTO, 4096);
   s = (Schedule){.family = FAMILY_STREAM, .T = 2, .block = {1, 32, 1}, .elems = {1, 2, 1}, .chunk = 64, .ahead = 4};
   PlanCandidate rows = candidate(&q, s);

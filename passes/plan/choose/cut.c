@@ -503,9 +503,9 @@ static bool auto_cut(const Fuse *f) {
     return false;
   bool one = whole_cost(f, &whole);
   double best = best_cut(f, before);
-  bool cut = best >= 0 && !several && (!one || (!streamed && best < tuning.worth_cutting * whole.ps));
+  bool cut = best >= 0 && !several && (!one || (!streamed && best < tuning.surely * whole.ps));
   if (cut && one)
-    cut = best < tuning.worth_cutting * schedule_streamed_ps(f->c, f->m, want);
+    cut = best < tuning.surely * schedule_streamed_ps(f->c, f->m, want);
   for (int i = 0; i < f->n && !cut; i++)
     before[i] = false;
   apply(f, before);

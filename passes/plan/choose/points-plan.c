@@ -74,7 +74,7 @@ static Schedule shape_of(const PassContext *c, const Module *m, const Frame *f) 
   for (int d = rank - 1; d >= 0; d--) {
     s.block[d] = (int32_t)(pieces ? tuning.pieces_block : tuning.points_block)[rank - 1][d];
     s.elems[d] = d == rank - 1 ? VECTOR_BYTES / bytes : (int32_t)tuning.points_elems[rank - 1][d];
-    while (s.elems[d] > 1 && code * s.elems[d] > tuning.points_code)
+    while (s.elems[d] > 1 && code * s.elems[d] > measured.lane_code_held)
       s.elems[d] /= 2;
     s.elems[d] = s.elems[d] > 1 ? s.elems[d] : 1;
     code *= s.elems[d];

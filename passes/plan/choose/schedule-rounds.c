@@ -57,7 +57,7 @@ static double columns(const Mapping *p, const Schedule *s, const int64_t *size) 
 static double launch_rows(double cores, double at_once, double across, int64_t size, int64_t rows, int64_t more) {
   double tiles = (double)((size + rows - 1) / rows), at_edges = tiles > 2 ? 2 / tiles : 1;
   return model_blocks_a_core(tiles * across, cores, at_once) * (double)(rows + more) *
-         (1 + (tuning.edge_rows - 1) * at_edges);
+         (1 + (measured.edge_rows - 1) * at_edges);
 }
 
 /* The same for streamed tiles of planes, of which so many steps are written out at most. */
@@ -133,7 +133,7 @@ static bool has_places(const Mapping *p, int32_t ahead) {
 
 int32_t stream_planes_ahead(const TargetInfo *t, const Mapping *p, const Schedule *s) {
   Schedule few = *s, more = *s;
-  few.ahead = (int32_t)tuning.planes_ahead_least;
+  few.ahead = 2;
   for (more.ahead = (int32_t)tuning.usual_ahead; more.ahead > few.ahead; more.ahead--)
     if (has_places(p, more.ahead) && tile_fits(t, p, &more) &&
         stream_keeps_ring(t, p, &more) == stream_keeps_ring(t, p, &few) &&

@@ -108,7 +108,7 @@ static void choose(const Chooser *r, const Launch *l, const Mapping *p, Schedule
   if (rank == 2 && !w->block[0])
     s->block[0] = warps * STREAM_LANES / stream_lanes(s, rank);
   if (rank < 3 && !w->elems[x])
-    s->elems[x] = rank == 1 ? (int32_t)tuning.line_bytes / bytes : tuning.row_cells[bytes > 4];
+    s->elems[x] = (rank == 1 ? (int32_t)tuning.line_bytes : VECTOR_BYTES) / bytes;
   if (rank == 3)
     choose_planes(w, bytes, s);
   s->cluster = w->cluster;

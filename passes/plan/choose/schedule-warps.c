@@ -93,7 +93,7 @@ static const char *why_not_legal(const WarpChoice *x, const Schedule *s) {
  * the first costs what shared memory takes for its cells, two bytes a slot. */
 static double row_overhead(const WarpShape *w, int size, int fields, double held) {
   double slots = size > 4                    ? measured.warps_row_f64 + measured.warps_group_f64 / w->U
-                 : held >= tuning.warps_many ? measured.warps_group_many / w->U + measured.warps_row_many
+                 : held >= tuning.pipeline_warps ? measured.warps_group_many / w->U + measured.warps_row_many
                                              : measured.warps_row_some + measured.warps_group_some / w->U;
   return (held < tuning.warps_few ? measured.warps_few_lost * slots : slots) +
          measured.warps_field * w->X * size * (fields - 1);
@@ -212,7 +212,7 @@ static void consider(const WarpChoice *x, Schedule s, WarpBest *best) {
   WarpShape w = warps_shape(x->c->target, e, &s);
   double cost = run_cost_of(x, &s, warps_grid_size());
   bool even = plan_leaves_none(&x->last->run) && cost < best->least_even;
-  if (warps_registers(e, &w) > tuning.warps_most_registers || (cost >= best->least && !even) || is_too_long(x, &w))
+  if (warps_registers(e, &w) > measured.warps_most_registers || (cost >= best->least && !even) || is_too_long(x, &w))
     return;
   s.every = 0;
   if (even) {
@@ -433,7 +433,7 @@ static double sure_part(const WarpLevel *e, const Schedule *s, const int64_t *si
   bool narrow = s->elems[1] <= VECTOR_BYTES / warps_smallest(e),
        large = least <= (double)size[0] && least <= (double)size[1];
   return points >= (narrow ? tuning.warps_root_points : tuning.large_grid[1]) ? tuning.clearly
-         : !narrow && warps_smallest(e) > 4 && large                          ? tuning.warps_root_sure
+         : !narrow && warps_smallest(e) > 4 && large                          ? tuning.surely
                                                                               : 0;
 }
 

@@ -108,7 +108,7 @@ static const char *count_overlap(const PlanQuery *q, const PlanLaunch *of, const
     return "more shared memory than a block may have";
   if (s->tiles == TILES_LANES ? lacks_lane_registers(q, out) : out->spilled > 0)
     return "registers would be spilled";
-  if (s->tiles == TILES_LANES && out->edge_code > tuning.lane_edge_code)
+  if (s->tiles == TILES_LANES && out->edge_code > measured.lane_edge_code)
     return "the code of a thread at an edge is too long";
   return q->rank == 2 && s->tiles != TILES_LANES ? is_unproven_tile(q, of, s, out) : NULL;
 }
@@ -138,7 +138,7 @@ static bool waits_for_edges(const LaunchLoad *load) {
  * line is all there is; more rows of halo than pay; few rows on grids of many rounds; many steps in f64 on a small
  * grid; few warps, which are slow to begin, where streamed tiles are short or come one after the other? */
 static const char *is_unproven(const PlanQuery *q, const StreamWork *w, const Schedule *s, const LaunchLoad *load) {
-  if (q->rank == 1 && s->elems[0] * w->words > tuning.line_words)
+  if (q->rank == 1 && 4 * s->elems[0] * w->words > tuning.line_bytes)
     return "a lane has more cells than were measured to pay";
   if (q->rank == 2 && has_many_rounds(q) && s->chunk < tuning.short_rows &&
       !(q->points >= tuning.parted_points && s->chunk >= tuning.fewest_rows && (q->wet || waits_for_edges(load))))
@@ -169,19 +169,22 @@ static const char *count_streamed(const PlanQuery *q, const PlanLaunch *of, cons
 /* How many times as long as is counted a streamed tile of rows takes on a grid of few rounds: more where it is long,
  * for fewer warps start anew and hide the loads of others; and where instructions bound it. */
 static double uncounted_stream(const PlanQuery *q, const PlanCandidate *k) {
-  double longer = fmax(k->s.chunk, tuning.short_chunk) / tuning.usual_chunk;
+  double longer = fmax(k->s.chunk, measured.short_chunk) / measured.usual_chunk;
   if (has_many_rounds(q))
     return 1;
-  return pow(longer, tuning.chunk_lost) * (1 + tuning.stream_issue_lost * k->time.alone[BOUND_ISSUE] / k->time.seconds);
+  return pow(longer, measured.chunk_lost) * (1 + measured.stream_issue_lost * k->time.alone[BOUND_ISSUE] / k->time.seconds);
 }
+
+/* Threads of the blocks that are counted right: the usual ones. */
+static double usual_threads(void) { return (double)(tuning.tile_block[1][0] * tuning.tile_block[1][1]); }
 
 /* The same of an overlapped tile in rank 2: more where a core has few warps, and in f32 where many wait at a barrier
  * for each other; less of two columns, which share what they load. */
 static double uncounted_tile(const PlanQuery *q, const PlanCandidate *k, const LaunchLoad *load) {
   double there = fmax(1, fmin(k->time.occupancy.blocks, ceil(load->blocks / q->t->cores))),
-         threads = (double)load->work.threads, part = there * threads / q->t->lanes / tuning.enough_warps,
-         wide = k->of->words > 1 ? 1 : pow(fmax(1, threads / tuning.usual_threads), tuning.wide_block_lost);
-  return wide * pow(fmin(1, part), -tuning.few_warps_lost) * (k->s.elems[1] > 1 ? tuning.two_columns : 1);
+         threads = (double)load->work.threads, part = there * threads / q->t->lanes / measured.enough_warps,
+         wide = k->of->words > 1 ? 1 : pow(fmax(1, threads / usual_threads()), measured.wide_block_lost);
+  return wide * pow(fmin(1, part), -measured.few_warps_lost) * (k->s.elems[1] > 1 ? measured.two_columns : 1);
 }
 
 /* The same of a tile in lanes: more where its code, which is straight, is longer than the caches of a core hold. */
@@ -196,7 +199,7 @@ static double uncounted_lane(const LaunchLoad *load) {
 static double uncounted(const PlanQuery *q, const PlanCandidate *k, const LaunchLoad *load) {
   const Schedule *s = &k->s;
   if (!family_row(s->family)->tiled)
-    return k->of->words > 1 ? tuning.naive_part_f64 : tuning.naive_part;
+    return k->of->words > 1 ? measured.naive_part_f64 : measured.naive_part;
   if (s->tiles == TILES_LANES)
     return uncounted_lane(load);
   if (q->rank == 2)
@@ -204,9 +207,9 @@ static double uncounted(const PlanQuery *q, const PlanCandidate *k, const Launch
   if (q->rank < GRID_RANK)
     return 1;
   if (!k->of->stream)
-    return tuning.planes_slower;
+    return measured.planes_slower;
   bool narrow = s->ahead > 1 && s->elems[2] * k->of->words * 4 < VECTOR_BYTES;
-  return !narrow ? 1 : has_many_rounds(q) ? tuning.narrow_copies : tuning.copies_slower;
+  return !narrow ? 1 : has_many_rounds(q) ? measured.narrow_copies : measured.copies_slower;
 }
 
 /* Seconds of streamed tiles of planes in many rounds, by their roofs, which hardly add up: their loads run ahead, and
@@ -214,8 +217,8 @@ static double uncounted(const PlanQuery *q, const PlanCandidate *k, const Launch
 static double blended_planes(const PlanCandidate *k) {
   double sum = 0;
   for (int b = 0; b < BOUNDS; b++)
-    sum += pow((b == BOUND_LATENCY ? tuning.planes_wait : 1) * k->time.alone[b], tuning.streams_blend);
-  return pow(sum, 1 / tuning.streams_blend);
+    sum += pow((b == BOUND_LATENCY ? measured.planes_wait : 1) * k->time.alone[b], measured.streams_blend);
+  return pow(sum, 1 / measured.streams_blend);
 }
 
 /* The same of streamed tiles of rows. Operations wait for those before them, whatever pipe these are on, so that what
@@ -224,15 +227,15 @@ static double blended_planes(const PlanCandidate *k) {
 static double blended_rows(const PlanQuery *q, const PlanCandidate *k, const LaunchLoad *load) {
   const double *alone = k->time.alone, rounds = load->blocks / ((double)q->t->cores * k->time.occupancy.blocks),
                longer = fmax(1, k->s.chunk / tuning.short_rows),
-               part = tuning.rows_part * pow(longer, tuning.rows_lost / fmax(1, rounds));
+               part = measured.rows_part * pow(longer, measured.rows_lost / fmax(1, rounds));
   double own = 0, sum = 0;
   for (int b = BOUND_ISSUE; b <= BOUND_SPECIAL; b++)
     own += pow(alone[b], model_counted.blend);
   const double memory =
-                   pow(pow(alone[BOUND_MEMORY], tuning.streams_blend) + pow(alone[BOUND_CACHE], tuning.streams_blend),
-                       1 / tuning.streams_blend),
+                   pow(pow(alone[BOUND_MEMORY], measured.streams_blend) + pow(alone[BOUND_CACHE], measured.streams_blend),
+                       1 / measured.streams_blend),
                roofs[] = {part * pow(own, 1 / model_counted.blend), part * alone[BOUND_SHARED],
-                          tuning.planes_wait * alone[BOUND_LATENCY], memory};
+                          measured.planes_wait * alone[BOUND_LATENCY], memory};
   for (size_t b = 0; b < sizeof roofs / sizeof *roofs; b++)
     sum += pow(roofs[b], model_counted.blend);
   return pow(sum, 1 / model_counted.blend);

@@ -111,7 +111,7 @@ static int32_t add_zero(Lowering *lo, const char *name) {
 static int32_t cut_chunk(Walk *k, int32_t rows) {
   Lowering *lo = k->t.lo;
   Kernel *kernel = &lo->out->kernels[k->t.kernel];
-  int32_t least = (int32_t)tuning.core_class_rows, n = (rows + least - 1) / least;
+  int32_t least = (int32_t)tuning.fewest_rows, n = (rows + least - 1) / least;
   n = n < MOST_PARTS ? n : MOST_PARTS;
   if (!kernel->tests || n < 2)
     return rows;
