@@ -6,7 +6,7 @@
  * setting, how many cases change, how it ended, the first case that changes; without --all it stops there
  *
  * A case is a line "PATH MARCH MCPU REAL GRID". VALUE is xF, a factor for all numbers of the row, or a number in place
- * of each of them; of lists the first value alone is left. Each setting is tried in a process of its own: a value
+ * of each of them. Each setting is tried in a process of its own: a value
  * without sense may crash it or take forever, which is a change, too. */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -39,24 +39,20 @@ typedef struct Row {
   const void *at[2];
   size_t size;
   Kind kind;
-  bool list;
 } Row;
 #define KIND_OF(x) _Generic((x), double: DOUBLE, int32_t: INT32, int64_t: INT64)
 
 static const Row rows[] = {
-#define TUNING(name, ...) {#name, {&tuning.name}, sizeof tuning.name, DOUBLE, false},
+#define TUNING(name, ...) {#name, {&tuning.name}, sizeof tuning.name, DOUBLE},
 #define TUNING_BY_RANK TUNING
 #define TUNING_FROM_2 TUNING
-#define TUNING_BY_TYPE(name, ...) {#name, {&tuning.name}, sizeof tuning.name, INT32, false},
-#define TUNING_SHAPE(name, ...) {#name, {&tuning.name}, sizeof tuning.name, INT64, false},
-#define TUNING_LIST(name, ...) {#name, {&tuning.name}, sizeof tuning.name, INT32, true},
-#define TUNING_PLANES(name, ...) {#name, {&tuning.name}, sizeof tuning.name, INT32, true},
+#define TUNING_SHAPE(name, ...) {#name, {&tuning.name}, sizeof tuning.name, INT64},
 #include "passes/base/tuning.def"
-#define MEASURED(name, ...) {#name, {&measured.name}, sizeof measured.name, DOUBLE, false},
+#define MEASURED(name, ...) {#name, {&measured.name}, sizeof measured.name, DOUBLE},
 #define MEASURED_BY_RANK MEASURED
 #define MEASURED_FROM_2 MEASURED
-#define MEASURED_OP(name, ...) {"op:" #name, {&op_weights.name}, sizeof op_weights.name, INT32, false},
-#define MEASURED_MODEL(name, ...) {#name, {&model_finished.name, &model_counted.name}, sizeof(double), DOUBLE, false},
+#define MEASURED_OP(name, ...) {"op:" #name, {&op_weights.name}, sizeof op_weights.name, INT32},
+#define MEASURED_MODEL(name, ...) {#name, {&model_finished.name, &model_counted.name}, sizeof(double), DOUBLE},
 #include "ir/measured.def"
 };
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -114,12 +110,6 @@ static void set_row(const Row *r, double value, bool factor) {
     const size_t one = r->kind == INT32 ? 4 : 8;
     for (size_t i = 0; i < r->size / one; ++i) {
       char *at = (char *)r->at[k] + i * one;
-      if (r->list && i > 0) {
-        memset(at, 0, one);
-        continue;
-      }
-      if (r->list)
-        continue;
       if (r->kind == DOUBLE)
         *(double *)at = factor ? *(double *)at * value : value;
       else if (r->kind == INT32)

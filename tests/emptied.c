@@ -9,8 +9,6 @@
 #define NUMBER_FITTED(...) 1
 #define NUMBER_FINISHED(...) 1
 #define NUMBER_COUNTED(...) 1
-#define LIST_CODE(...) {__VA_ARGS__}
-#define LIST_SET(...) {1}
 #define SHAPE_CODE(...) {__VA_ARGS__}
 #define SHAPE_SET(...) {1, 1, 1}
 
@@ -19,10 +17,7 @@ const Tuning tuning = {
 #define TUNING_BY_RANK(name, one, two, three, fit, ...) \
   .name = {NUMBER_##fit(one), NUMBER_##fit(two), NUMBER_##fit(three)},
 #define TUNING_FROM_2(name, two, three, fit, ...) .name = {0, NUMBER_##fit(two), NUMBER_##fit(three)},
-#define TUNING_BY_TYPE(name, f32, f64, fit, ...) .name = {NUMBER_##fit(f32), NUMBER_##fit(f64)},
 #define TUNING_SHAPE(name, one, two, three, fit, ...) .name = {SHAPE_##fit one, SHAPE_##fit two, SHAPE_##fit three},
-#define TUNING_LIST(name, values, fit, ...) .name = LIST_##fit values,
-#define TUNING_PLANES(name, warps, lanes, lines, cells, planes, fit, ...) .name = {{1}, {1}, {1}, {1}, {1}},
 #include "passes/base/tuning.def"
 };
 

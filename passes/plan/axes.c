@@ -10,12 +10,18 @@ static const PlanAxes rows[] = {
 #define AXES(id, rank, simt, ...) {FAMILY_##id, rank, simt, {__VA_ARGS__}},
 #include "passes/plan/axes.def"
 };
+static const PlanAxes of_planes[] = {
+#define PLANE_AXES(...) {FAMILY_STREAM, GRID_RANK, true, {__VA_ARGS__}},
+#include "passes/plan/axes.def"
+};
 static const PlanAxes of_parts[] = {
 #define PART_AXES(rank, ...) {FAMILY_OVERLAP, rank, true, {__VA_ARGS__}},
 #include "passes/plan/axes.def"
 #undef AXIS
 };
 const PlanAxes *plan_axes(int i) { return i < (int)(sizeof rows / sizeof *rows) ? &rows[i] : NULL; }
+
+const PlanAxes *plan_axes_of_planes(bool many) { return &of_planes[many]; }
 
 const PlanAxes *plan_axes_of_parts(int rank) { return &of_parts[rank - 1]; }
 

@@ -28,6 +28,8 @@ const PlanAxes *plan_axes(int i);
 const PlanAxes *plan_axes_of(FamilyId family, int rank, bool simt);
 /* The row of overlapped tiles in lanes. */
 const PlanAxes *plan_axes_of_lanes(void);
+/* The row of streamed tiles of planes on grids of few rounds of blocks, or of many. */
+const PlanAxes *plan_axes_of_planes(bool many);
 /* The row of overlapped tiles of a part of a step, for targets with threads. */
 const PlanAxes *plan_axes_of_parts(int rank);
 /* "T", "block" and so on: the option of a knob. */

@@ -8,7 +8,7 @@
  * hardware. Steps that are cut into several launches are not looked at.
  *
  * In rank 3 up to 2^25 points blocks of 4 to 16 warps, lines of a warp, a half or a quarter of one, 1 to 4 lines and 2
- * or 4 cells a thread, 16 to 128 planes are compared (`small_planes`). What a streamed tile of planes does for all
+ * or 4 cells a thread, 16 to 128 planes are compared (`PLANE_AXES` of few rounds). What a streamed tile of planes does for all
  * cells of a lane's line together (exchanges, copies, places) is counted for each line, not for each cell
  * (`stream_lane`). Four things are no counts: copies of less than 16 bytes, which go by the first cache, take 1.36 of
  * the time; tiles that overlap 1.21; a naive kernel, counted as a tile of one step and one cell a thread, 0.79 of that
@@ -36,7 +36,7 @@
  * counted so, and (rows / 32)^0.2 in a single round, less in more. Tiles of planes that are fitted are counted as the
  * fewer that they are (of 512^3, the usual 56 lines at a time are 10 tiles of 560, 64 lines are 8 of 512), and streamed
  * tiles that begin or end at an edge as others. Blocks of 8 to 16 warps, lines of a warp or of half a one, 1 to 9 lines
- * and 2 or 4 cells a thread, up to two steps of equations of more than 48 instructions, are compared (`large_planes`),
+ * and 2 or 4 cells a thread, up to two steps of equations of more than 48 instructions, are compared (`PLANE_AXES` of many),
  * in f32: in f64 none was better than the usual one. A thread may keep what registers are left to it: 68 words in rows
  * for 16 warps, 110 for 12, 160 for 8. Copies of less than 16 bytes take 1.1 there, and 8 warps are slow to begin, so
  * that they are taken for streamed tiles of 128 to 256 planes alone, all of which are there at once. See
@@ -195,29 +195,26 @@ static bool is_large(const PlanQuery *q) {
 }
 
 /* Adds streamed tile `s` of launch `l`: of as many planes as fill the cores best, and of those that `of` says. */
-static void add_chunks(const PlanQuery *q, PlanCandidates *out, const PlaneShapes *of, Schedule s,
-                       const PlanLaunch *l) {
+static void add_chunks(const PlanQuery *q, PlanCandidates *out, const PlanAxes *of, Schedule s, const PlanLaunch *l) {
+  int32_t planes[MAX_RANK];
   s.ahead = q->t->async_copy ? stream_planes_ahead(q->t, l->p, &s) : 1;
   s.tiles = q->want.tiles ? q->want.tiles : stream_tiles_kind(l->p, &s, q->want.size);
   s.chunk = stream_rows(q->t, l->p, &s, q->want.size);
   add(q, out, &s, l);
-  for (const int32_t *n = of->planes; *n; n++) {
-    s.chunk = *n;
+  for (int i = 0; plan_axis_numbers(of->values[AXIS_CHUNK], i, false, planes); i++) {
+    s.chunk = planes[0];
     add(q, out, &s, l);
   }
 }
 
 /* Adds streamed tiles of planes of blocks like those of `s` that have so many lines and cells a thread, and planes.
  * Cells of a line are copied 8 or 16 bytes at a time where that is for the model to compare. */
-static void add_lines(const PlanQuery *q, PlanCandidates *out, const PlaneShapes *of, Schedule s, const PlanLaunch *l) {
-  for (const int32_t *e = of->lines; *e; e++)
-    for (const int32_t *v = of->cells; *v; v++) {
-      s.elems[1] = *e;
-      s.elems[2] = *v;
-      bool wide = *v * l->words > VECTOR_BYTES / 4;
-      if (tile_dim(l->p, &s, 1).stored >= 1 && tile_dim(l->p, &s, 2).stored >= 1 && !wide)
-        add_chunks(q, out, of, s, l);
-    }
+static void add_lines(const PlanQuery *q, PlanCandidates *out, const PlanAxes *of, Schedule s, const PlanLaunch *l) {
+  for (int e = 0; plan_axis_numbers(of->values[AXIS_ELEMS], e, false, s.elems); e++) {
+    bool wide = s.elems[2] * l->words > VECTOR_BYTES / 4;
+    if (tile_dim(l->p, &s, 1).stored >= 1 && tile_dim(l->p, &s, 2).stored >= 1 && !wide)
+      add_chunks(q, out, of, s, l);
+  }
 }
 
 /* Adds the streamed tiles of planes of launch `l` of T steps: many shapes, some of which waste fewer lanes, lines and
@@ -226,7 +223,7 @@ static void add_lines(const PlanQuery *q, PlanCandidates *out, const PlaneShapes
  * alone. */
 static void add_planes(const PlanQuery *q, PlanCandidates *out, const Launch *l, int T) {
   bool small = q->t->async_copy && q->points < tuning.many_rounds[2] && !q->all;
-  const PlaneShapes *shapes = small ? &tuning.small_planes : &tuning.large_planes;
+  const PlanAxes *axes = plan_axes_of_planes(!small);
   Schedule open = q->want, s;
   open.family = FAMILY_STREAM;
   if (schedule_streamed(q->c, &open, l, T, &s))
@@ -235,12 +232,8 @@ static void add_planes(const PlanQuery *q, PlanCandidates *out, const Launch *l,
   bool heavy = stream_code(l) > tuning.short_equation * T && T > tuning.heavy_levels;
   if (is_large(q) && !q->all && (of->words > 1 || heavy))
     return;
-  for (const int32_t *w = shapes->warps; *w; w++)
-    for (const int32_t *x = shapes->lanes; *x; x++) {
-      s.block[1] = *w * WARP_LANES / *x;
-      s.block[2] = *x;
-      add_lines(q, out, shapes, s, of);
-    }
+  for (int b = 0; plan_axis_numbers(axes->values[AXIS_BLOCK], b, false, s.block); b++)
+    add_lines(q, out, axes, s, of);
 }
 
 /* Adds a kernel with a thread for each point, which has no tiles: it is counted as a tile of one step and one cell a

@@ -75,7 +75,7 @@ static Mapping *pipeline(const Chooser *r, const Launch *l) {
 static void choose_planes(const Schedule *want, int bytes, Schedule *s) {
   bool wide = bytes > 4;
   if (!want->block[1])
-    s->block[1] = tuning.plane_warps[wide];
+    s->block[1] = (int32_t)tuning.plane_warps / (wide ? 2 : 1);
   if (!want->elems[2])
     s->elems[2] = tuning.plane_cells;
   if (!want->elems[1])
