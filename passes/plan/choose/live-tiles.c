@@ -54,7 +54,7 @@ void prefer_live(PassContext *c, const Module *m, const Module *as, Schedule *s)
       !plan_query(&with, as, c->schedule, most_levels(as, &by), &q) || c->schedule->family != FAMILY_AUTO)
     return;
   q.wet = wet_map(c, m, q.want.size);
-  if (!q.wet || wet_share(q.wet) >= tuning.much_wet)
+  if (!q.wet || wet_share(q.wet) >= tuning.better)
     return;
   q.all = true;
   cost_all(&q, s, &all);

@@ -85,8 +85,8 @@ static void choose_planes(const Schedule *want, int bytes, Schedule *s) {
 /* Planes of a streamed tile in rank 3 for a grid of unknown size: so many that at most an eighth more are streamed,
  * where the long chunk is enough for that; short chunks leave more tiles away from the edge. */
 static int32_t planes_of(const Mapping *p) {
-  bool few = tuning.halo_planes * (double)(p->halo.lo[0] + p->last) > tuning.usual_planes;
-  return (int32_t)(few ? tuning.long_planes : tuning.usual_planes);
+  bool few = tuning.halo_planes * (double)(p->halo.lo[0] + p->last) > tuning.usual_rows / 2;
+  return (int32_t)(few ? tuning.usual_rows : tuning.usual_rows / 2);
 }
 
 /* Chooses all but T, for launch `l` with pipeline `p`. In rank 3 loads run about as many steps ahead as are written

@@ -379,7 +379,7 @@ static bool delays_are_faster(const WarpLevel *e, const WarpShape *w) {
 
 /* Is it so large that rules beyond its edges were measured to cost next to nothing? */
 static bool is_rules_size(const WarpLevel *e, const int64_t *size) {
-  double least = warps_smallest(e) > 4 ? tuning.warps_least_extent : tuning.warps_ruled_extent;
+  double least = warps_smallest(e) > 4 ? tuning.warps_least_extent : sqrt(tuning.large_grid[1]);
   return (double)size[1] >= least && (double)size[0] * (double)size[1] >= least * least;
 }
 
@@ -432,7 +432,8 @@ static double sure_part(const WarpLevel *e, const Schedule *s, const int64_t *si
   double points = (double)size[0] * (double)size[1], least = tuning.warps_least_extent;
   bool narrow = s->elems[1] <= VECTOR_BYTES / warps_smallest(e),
        large = least <= (double)size[0] && least <= (double)size[1];
-  return points >= (narrow ? tuning.warps_root_points : tuning.large_grid[1]) ? tuning.clearly
+  const int64_t *most = warps_grid_size();
+  return points >= (narrow ? (double)(most[0] * most[1]) : tuning.large_grid[1]) ? tuning.clearly
          : !narrow && warps_smallest(e) > 4 && large                          ? tuning.surely
                                                                               : 0;
 }

@@ -140,7 +140,7 @@ static bool waits_for_edges(const LaunchLoad *load) {
 static const char *is_unproven(const PlanQuery *q, const StreamWork *w, const Schedule *s, const LaunchLoad *load) {
   if (q->rank == 1 && 4 * s->elems[0] * w->words > tuning.line_bytes)
     return "a lane has more cells than were measured to pay";
-  if (q->rank == 2 && has_many_rounds(q) && s->chunk < tuning.short_rows &&
+  if (q->rank == 2 && has_many_rounds(q) && s->chunk < tuning.usual_rows / 2 &&
       !(q->points >= tuning.parted_points && s->chunk >= tuning.fewest_rows && (q->wet || waits_for_edges(load))))
     return "it has fewer rows than were measured to pay";
   if (q->rank == 2 && has_many_rounds(q) && s->elems[1] * w->words * 4 > VECTOR_BYTES)
@@ -150,7 +150,7 @@ static const char *is_unproven(const PlanQuery *q, const StreamWork *w, const Sc
   if (q->rank == 2 && q->points < tuning.parted_points && w->words > 1 && s->T > tuning.small_levels)
     return "it makes more time steps than were measured to pay in f64";
   if (has_many_rounds(q) && stream_begins_slowly(w->p, s) &&
-      (load->blocks > q->t->cores || s->chunk < tuning.long_planes))
+      (load->blocks > q->t->cores || s->chunk < tuning.usual_rows))
     return "so few warps are slow to begin: that pays for long chunks only, all of which are there at once";
   return NULL;
 }
@@ -226,7 +226,7 @@ static double blended_planes(const PlanCandidate *k) {
  * longer they are. */
 static double blended_rows(const PlanQuery *q, const PlanCandidate *k, const LaunchLoad *load) {
   const double *alone = k->time.alone, rounds = load->blocks / ((double)q->t->cores * k->time.occupancy.blocks),
-               longer = fmax(1, k->s.chunk / tuning.short_rows),
+               longer = fmax(1, 2 * k->s.chunk / tuning.usual_rows),
                part = measured.rows_part * pow(longer, measured.rows_lost / fmax(1, rounds));
   double own = 0, sum = 0;
   for (int b = BOUND_ISSUE; b <= BOUND_SPECIAL; b++)
