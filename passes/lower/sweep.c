@@ -395,7 +395,7 @@ static bool shares_columns(const TargetInfo *t, const Launch *l) {
   for (int f = 0; f < l->m->nfields; f++)
     bytes += launch_keeps(l, f) ? kept_layers(l) * t->lanes * type_size(l->m->fields[f].type) : 0;
   return t->simt && bytes > 0 && l->m->grid.rank > 1 && bytes <= t->shared_bytes &&
-         (int64_t)tuning.sweep_warps * bytes <= t->shared_per_core;
+         (int64_t)SCHEDULERS * bytes <= t->shared_per_core;
 }
 
 int beside_columns(const Sweep *s) {

@@ -171,7 +171,7 @@ static int32_t registers_with_producers(const TargetInfo *t, const WarpShape *w)
 static void add_producers(const TargetInfo *t, const WarpLevel *e, const Schedule *s, WarpShape *w) {
   int32_t now = registers_with_producers(t, w), said = map_get(s, MAP_LOADERS);
   bool pays =
-      said < 0 && now && warps_registers(e, w) <= now + tuning.moved_short && gain_by_producers(e, w, w->blocks);
+      said < 0 && now && warps_registers(e, w) <= now + measured.moved_short && gain_by_producers(e, w, w->blocks);
   w->move.producers = said >= 0 ? said : pays ? REGISTER_WARPS : 0;
   w->registers = w->move.producers ? now : 0;
 }
@@ -189,7 +189,7 @@ static int32_t early_rows(const WarpLevel *e, const WarpShape *w) {
  * several levels of a warp or in f64, were seen to spill earlier. */
 static double most_registers(const WarpLevel *e, const WarpShape *w) {
   bool far = e->sums && e->below + e->above >= tuning.warps_far_rows, more = w->C > 1 || warps_largest(e) > 4;
-  return far && more ? tuning.warps_far_registers : tuning.warps_registers;
+  return far && more ? measured.warps_far_registers : measured.warps_registers;
 }
 
 /* Do the first and the last warp hold numbers in shared memory: as the shape says, or, where that is still open, if

@@ -322,7 +322,7 @@ int32_t part_blocks_a_core(const TargetInfo *t, const Launch *l, const Schedule 
   bool waits = time.bound == BOUND_F64 || time.bound == BOUND_SPECIAL || time.bound == BOUND_LATENCY;
   int32_t more = time.occupancy.blocks + 1;
   int32_t limit = registers_limit(t, load.work.threads * more);
-  bool near = limit >= (1 - tuning.part_capped) * load.registers && limit < load.registers;
+  bool near = limit >= (1 - measured.part_capped) * load.registers && limit < load.registers;
   return waits && near && load.work.chained > 0 && !load.spilled && time.occupancy.warps <= measured.enough_warps &&
                  strcmp(time.occupancy.limit, "registers") == 0
              ? more

@@ -96,7 +96,7 @@ static const char *is_unproven_tile(const PlanQuery *q, const PlanLaunch *of, co
  * rounds, where streamed tiles and lower tiles were measured to be faster. */
 static bool lacks_lane_registers(const PlanQuery *q, const LaunchLoad *load) {
   return q->points > tuning.most_lanes ? load->registers >= registers_limit(q->t, load->work.threads)
-                                       : load->spilled > tuning.lane_spared;
+                                       : load->spilled > measured.lane_spared;
 }
 
 /* Counts overlapped tile `s` of the launch at `of`; why it is not to be taken, or NULL. */
@@ -122,9 +122,9 @@ static const char *lacks_registers(const PlanQuery *q, const PlanLaunch *of, con
   bool many = has_many_rounds(q), planes = q->rank == GRID_RANK, spares = many && planes && of->words == 1;
   if (q->rank != 2 && !stream_is_comfortable(of->p, s))
     return "its rows want more registers, or its code is longer, than is good";
-  if (load->spilled > (spares ? tuning.spared_words : 0))
+  if (load->spilled > (spares ? measured.spared_words : 0))
     return "registers would be spilled";
-  if (!spares && !(many && !planes) && load->registers > tuning.edge_registers[q->rank - 1])
+  if (!spares && !(many && !planes) && load->registers > measured.edge_registers[q->rank - 1])
     return "registers would be spilled at edges";
   return NULL;
 }
