@@ -299,7 +299,7 @@ void plan_cost(const PlanQuery *q, PlanCandidate *k) {
                    : "more threads than a block may have";
   k->seconds = INFINITY;
   if (load.work.threads > 0) {
-    double classes = q->wet ? leave_dry(q, k, &load) : 0;
+    double classes = q->wet && !k->dropped ? leave_dry(q, k, &load) : 0;
     k->time = model_counted_launch(q->t, &load);
     k->dear = q->rank == 2 && k->s.T > 1 && k->of->p && !stream_is_comfortable(k->of->p, &k->s);
     k->tight = TIGHT * (registers_limit(q->t, load.work.threads) - load.registers) <= load.registers;

@@ -291,22 +291,46 @@ static bool is_wet_at_edge(const WetMap *w, const double *tile) {
   return wet;
 }
 
+/* What a tile has of the map in a dimension: the points that it stores, and those that it looks at. */
+typedef struct TileRange {
+  int64_t lo, hi, from, to;
+} TileRange;
+
+/* The same of tile number `i` of `tile` points, which looks `reach` further, in dimension `d`. */
+static TileRange tile_range(const WetMap *w, int d, int64_t i, const double *tile, const Extent *reach) {
+  TileRange r;
+  double begin = (double)i * tile[d], end = begin + tile[d];
+  map_range(w, d, begin, end, &r.lo, &r.hi);
+  map_range(w, d, begin - (double)reach->lo[d], end + (double)reach->hi[d], &r.from, &r.to);
+  return r;
+}
+
+/* Tiles that are looked at, about, and those along the last dimension whose ranges are found once: in rows of tiles
+ * they come again and again. */
+enum { MOST_TILES = 1 << 13, MOST_RANGES = 1 << 10 };
+
 WetParts wet_parts(const WetMap *w, const double *tile, const Extent *reach) {
-  enum { MOST_TILES = 1 << 13 };
-  int64_t tiles[MAX_RANK] = {1, 1, 1}, all = 1, step;
+  int64_t tiles[MAX_RANK] = {1, 1, 1}, was[MAX_RANK], all = 1, lo[MAX_RANK], hi[MAX_RANK], from[MAX_RANK], to[MAX_RANK];
+  TileRange known[MOST_RANGES];
   WetParts parts = {.at_edge = is_wet_at_edge(w, tile)};
   double seen = 0;
+  int last = w->rank - 1;
   for (int d = 0; d < w->rank; d++) {
     tiles[d] = (int64_t)ceil((double)w->size[d] / fmax(1, tile[d]));
     all *= tiles[d];
+    was[d] = -1;
   }
-  step = all / MOST_TILES + 1;
-  for (int64_t i = 0; i < all; i += step) {
-    int64_t rest = i, lo[MAX_RANK], hi[MAX_RANK], from[MAX_RANK], to[MAX_RANK], points = 1;
-    for (int d = w->rank - 1; d >= 0; rest /= tiles[d], d--) {
-      double begin = (double)(rest % tiles[d]) * tile[d], end = begin + tile[d];
-      map_range(w, d, begin, end, &lo[d], &hi[d]);
-      map_range(w, d, begin - (double)reach->lo[d], end + (double)reach->hi[d], &from[d], &to[d]);
+  for (int64_t i = 0; i < tiles[last] && i < MOST_RANGES; i++)
+    known[i] = tile_range(w, last, i, tile, reach);
+  for (int64_t i = 0; i < all; i += all / MOST_TILES + 1) {
+    int64_t rest = i, points = 1;
+    for (int d = last; d >= 0; rest /= tiles[d], d--) {
+      int64_t own = rest % tiles[d];
+      if (own != was[d]) {
+        TileRange r = d == last && own < MOST_RANGES ? known[own] : tile_range(w, d, own, tile, reach);
+        lo[d] = r.lo, hi[d] = r.hi, from[d] = r.from, to[d] = r.to;
+        was[d] = own;
+      }
       points *= to[d] - from[d];
     }
     seen++;
