@@ -152,8 +152,7 @@ void program_size(const StcProgram *p, Arena *a, const TargetInfo *t, bool padde
     memset(size, 0, sizeof *size * MAX_RANK);
   bool exact = rank >= GRID_RANK && points_of(size, rank) >= tuning.parted_points;
   double least = tuning.warps_least_slow_extent * tuning.warps_least_slow_extent;
-  bool ragged =
-      !padded && rank == 2 && t->bulk_copy && size[1] % WHOLE_ROW != 0 && 2 * points_of(size, rank) >= least;
+  bool ragged = !padded && rank == 2 && t->bulk_copy && size[1] % WHOLE_ROW != 0 && 2 * points_of(size, rank) >= least;
   for (int d = 0; d < rank && !exact; d++)
     size[d] = rounded(size[d]);
   size[1] += ragged;

@@ -2,7 +2,6 @@
  * first gives and the second alone reads is kept in an array for a column then, and never reaches memory. */
 #include "passes/launch/swept.h"
 
-
 Box sweep_region(const Stencil *st) {
   Box box = st->pieces[0].box;
   const Box *last = &st->pieces[st->npieces - 1].box;

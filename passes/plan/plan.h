@@ -130,7 +130,8 @@ typedef struct Knob {
   int32_t *at, least, most;
   int32_t (*next)(int32_t value);
 } Knob;
-/* What numbers are tried where they need not be even: 1, 2, 3, 4, 6, 8, 12 and so on; where they need: twice as many. */
+/* What numbers are tried where they need not be even: 1, 2, 3, 4, 6, 8, 12 and so on; where they need: twice as many.
+ */
 int32_t plan_next_value(int32_t value);
 int32_t plan_doubled(int32_t value);
 /* Gives the `n` open knobs of *s the values for which `cost` is least; of those that are equally good what *s has, else

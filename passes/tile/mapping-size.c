@@ -17,6 +17,8 @@
 #include "passes/tile/mapping.h"
 #include "passes/tile/warps.h"
 
+#include <math.h>
+
 /* Registers of a core. */
 enum { ALL_REGISTERS = 65536 };
 
@@ -263,14 +265,13 @@ bool stream_begins_slowly(const Mapping *p, const Schedule *s) {
   return rank == GRID_RANK && schedule_threads(s) <= tuning.fewest_threads && 4 * s->elems[rank - 1] >= VECTOR_BYTES;
 }
 
-/* Instructions of the steps written out that `s` may have at most. Few warps have registers to begin early what
- * takes long; and lanes of four cells share more of what is counted of each. */
+/* Instructions of the steps written out that `s` may have at most. Where planes are streamed that is said of blocks of
+ * plane_warps: of fewer, up to half of them, as many more, for these fetch them as many times less often, and have
+ * registers to begin early what takes long. */
 static double most_code(const Mapping *p, const Schedule *s) {
   int rank = p->l->m->grid.rank;
-  int64_t threads = schedule_threads(s);
-  if (rank < GRID_RANK || threads > tuning.few_threads)
-    return tuning.good_code[rank - 1];
-  return stream_begins_slowly(p, s) ? tuning.good_code_of_wide : tuning.good_code_of_few;
+  double fewer = tuning.plane_warps * WARP_LANES / (double)schedule_threads(s);
+  return tuning.good_code[rank - 1] * (rank < GRID_RANK ? 1 : fmax(1, fmin(2, fewer)));
 }
 
 bool stream_code_is_short(const Mapping *p, const Schedule *s) {

@@ -8,8 +8,8 @@
  * hardware. Steps that are cut into several launches are not looked at.
  *
  * In rank 3 up to 2^25 points blocks of 4 to 16 warps, lines of a warp, a half or a quarter of one, 1 to 4 lines and 2
- * or 4 cells a thread, 16 to 128 planes are compared (`PLANE_AXES` of few rounds). What a streamed tile of planes does for all
- * cells of a lane's line together (exchanges, copies, places) is counted for each line, not for each cell
+ * or 4 cells a thread, 16 to 128 planes are compared (`PLANE_AXES` of few rounds). What a streamed tile of planes does
+ * for all cells of a lane's line together (exchanges, copies, places) is counted for each line, not for each cell
  * (`stream_lane`). Four things are no counts: copies of less than 16 bytes, which go by the first cache, take 1.36 of
  * the time; tiles that overlap 1.21; a naive kernel, counted as a tile of one step and one cell a thread, 0.79 of that
  * (0.69 in f64), for it has neither barriers nor shared memory. See docs/lab/model.md#planes-on-small-grids-2026-11-23.
@@ -36,10 +36,10 @@
  * counted so, and (rows / 32)^0.2 in a single round, less in more. Tiles of planes that are fitted are counted as the
  * fewer that they are (of 512^3, the usual 56 lines at a time are 10 tiles of 560, 64 lines are 8 of 512), and streamed
  * tiles that begin or end at an edge as others. Blocks of 8 to 16 warps, lines of a warp or of half a one, 1 to 9 lines
- * and 2 or 4 cells a thread, up to two steps of equations of more than 48 instructions, are compared (`PLANE_AXES` of many),
- * in f32: in f64 none was better than the usual one. A thread may keep what registers are left to it: 68 words in rows
- * for 16 warps, 110 for 12, 160 for 8. Copies of less than 16 bytes take 1.1 there, and 8 warps are slow to begin, so
- * that they are taken for streamed tiles of 128 to 256 planes alone, all of which are there at once. See
+ * and 2 or 4 cells a thread, up to two steps of equations of more than 48 instructions, are compared (`PLANE_AXES` of
+ * many), in f32: in f64 none was better than the usual one. A thread may keep what registers are left to it: 68 words
+ * in rows for 16 warps, 110 for 12, 160 for 8. Copies of less than 16 bytes take 1.1 there, and 8 warps are slow to
+ * begin, so that they are taken for streamed tiles of 128 to 256 planes alone, all of which are there at once. See
  * docs/lab/model.md#one-count-on-large-grids-of-planes-and-between-2026-11-23.
  *
  * Loads run four planes ahead where shared memory has room that nothing else would make use of (`stream_planes_ahead`),

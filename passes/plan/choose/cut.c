@@ -534,8 +534,8 @@ static double grid_points(const Schedule *s, const Module *m) {
   points = 1;
   const Const *scalars = default_scalars(m);
   for (int d = 0; d < m->grid.rank; d++) {
-    int64_t extent = scalars ? affine_eval(box_extent(m->arena, &m->grid, d), scalars, NULL)
-                             : model_large_grid(m->grid.rank)[d];
+    int64_t extent =
+        scalars ? affine_eval(box_extent(m->arena, &m->grid, d), scalars, NULL) : model_large_grid(m->grid.rank)[d];
     points *= extent > 1 ? (double)extent : 1;
   }
   return points;

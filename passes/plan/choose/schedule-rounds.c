@@ -146,7 +146,8 @@ int32_t stream_rows(const TargetInfo *t, const Mapping *p, const Schedule *s, co
   int rank = p->l->m->grid.rank;
   int64_t more = p->halo.lo[0] + p->last;
   double across = columns(p, s, size);
-  if (t->cores < 1 || (rank < 3 && across * (double)size[0] * (double)tile_dim(p, s, 1).stored < 2 * tuning.large_grid[1]))
+  if (t->cores < 1 ||
+      (rank < 3 && across * (double)size[0] * (double)tile_dim(p, s, 1).stored < 2 * tuning.large_grid[1]))
     return s->chunk;
   double at_once = blocks_at_once(t, p, s);
   if (s->cluster > 1) {

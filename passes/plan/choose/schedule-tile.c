@@ -263,7 +263,7 @@ void tile_complete(const Resolve *r, const Launch *l, Schedule *s) {
   for (int d = r->rank - 1; d >= 0; d--)
     if (!r->want.block[d])
       k[n++] = d == r->rank - 1 ? (Knob){&s->block[d], LEAST_OPEN_ROW, MOST_OPEN_ROW, plan_doubled}
-                                  : (Knob){&s->block[d], 1, MOST_OPEN_LINES, plan_doubled};
+                                : (Knob){&s->block[d], 1, MOST_OPEN_LINES, plan_doubled};
   plan_complete(s, n, k, completed_cost, &x);
 }
 

@@ -92,9 +92,9 @@ static const char *why_not_legal(const WarpChoice *x, const Schedule *s) {
  * hold `held` warps: it comes, goes, and waits for the warps beside, and fewer warps hide less of that. Each field but
  * the first costs what shared memory takes for its cells, two bytes a slot. */
 static double row_overhead(const WarpShape *w, int size, int fields, double held) {
-  double slots = size > 4                    ? measured.warps_row_f64 + measured.warps_group_f64 / w->U
+  double slots = size > 4                        ? measured.warps_row_f64 + measured.warps_group_f64 / w->U
                  : held >= tuning.pipeline_warps ? measured.warps_group_many / w->U + measured.warps_row_many
-                                             : measured.warps_row_some + measured.warps_group_some / w->U;
+                                                 : measured.warps_row_some + measured.warps_group_some / w->U;
   return (held < tuning.warps_few ? measured.warps_few_lost * slots : slots) +
          measured.warps_field * w->X * size * (fields - 1);
 }
@@ -120,7 +120,8 @@ static double lost_to_code(const WarpLevel *e, const WarpShape *w, int size, int
   bool both = size > 4 && per == 2 && e->nfields == 1;
   double beside = both ? 1 + measured.warps_twice_beside * (e->left + e->right) : 1;
   double body = e->sums ? 0 : w->V * row,
-         longer = body > measured.warps_long_loop ? 1 + (body - measured.warps_long_loop) / measured.warps_loop_width : 1;
+         longer =
+             body > measured.warps_long_loop ? 1 + (body - measured.warps_long_loop) / measured.warps_loop_width : 1;
   return roots * beside * longer * (row > measured.warps_long_row ? measured.warps_row_lost : 1);
 }
 
@@ -269,10 +270,8 @@ static Schedule choose(const WarpChoice *x, int64_t most) {
 static bool is_said(const Schedule *want, Schedule *out) {
   if (!want->T || !want->block[0] || !want->block[1] || !want->elems[1])
     return false;
-  *out = (Schedule){.family = FAMILY_WARPS,
-                    .T = want->T,
-                    .ngroups = 1,
-                    .ahead = want->ahead ? want->ahead : USUAL_RING};
+  *out =
+      (Schedule){.family = FAMILY_WARPS, .T = want->T, .ngroups = 1, .ahead = want->ahead ? want->ahead : USUAL_RING};
   memcpy(out->map, want->map, sizeof out->map);
   for (int d = 0; d < GRID_RANK; d++) {
     out->block[d] = want->block[d] ? want->block[d] : 1;
@@ -434,8 +433,8 @@ static double sure_part(const WarpLevel *e, const Schedule *s, const int64_t *si
        large = least <= (double)size[0] && least <= (double)size[1];
   const int64_t *most = warps_grid_size();
   return points >= (narrow ? (double)(most[0] * most[1]) : tuning.large_grid[1]) ? tuning.clearly
-         : !narrow && warps_smallest(e) > 4 && large                          ? tuning.surely
-                                                                              : 0;
+         : !narrow && warps_smallest(e) > 4 && large                             ? tuning.surely
+                                                                                 : 0;
 }
 
 /* Is tile `s` expected to be clearly faster than `stream`, for a step that computes roots or quotients? */

@@ -172,7 +172,8 @@ static double uncounted_stream(const PlanQuery *q, const PlanCandidate *k) {
   double longer = fmax(k->s.chunk, measured.short_chunk) / measured.usual_chunk;
   if (has_many_rounds(q))
     return 1;
-  return pow(longer, measured.chunk_lost) * (1 + measured.stream_issue_lost * k->time.alone[BOUND_ISSUE] / k->time.seconds);
+  return pow(longer, measured.chunk_lost) *
+         (1 + measured.stream_issue_lost * k->time.alone[BOUND_ISSUE] / k->time.seconds);
 }
 
 /* Threads of the blocks that are counted right: the usual ones. */
@@ -231,9 +232,9 @@ static double blended_rows(const PlanQuery *q, const PlanCandidate *k, const Lau
   double own = 0, sum = 0;
   for (int b = BOUND_ISSUE; b <= BOUND_SPECIAL; b++)
     own += pow(alone[b], model_counted.blend);
-  const double memory =
-                   pow(pow(alone[BOUND_MEMORY], measured.streams_blend) + pow(alone[BOUND_CACHE], measured.streams_blend),
-                       1 / measured.streams_blend),
+  const double memory = pow(pow(alone[BOUND_MEMORY], measured.streams_blend) +
+                                pow(alone[BOUND_CACHE], measured.streams_blend),
+                            1 / measured.streams_blend),
                roofs[] = {part * pow(own, 1 / model_counted.blend), part * alone[BOUND_SHARED],
                           measured.planes_wait * alone[BOUND_LATENCY], memory};
   for (size_t b = 0; b < sizeof roofs / sizeof *roofs; b++)
@@ -264,9 +265,9 @@ static WetParts wet_tiles(const PlanQuery *q, const PlanCandidate *k) {
 }
 
 /* Takes the tiles of candidate `k` without a wet point, which have no blocks (pass tile-lists), out of its load, and
- * has those with a dry one do as much again, for they look at each point's mask: a block of these waits as long as one at an edge where fields are read by a rule,
- * and where no tile at an edge has a wet point, nothing waits for those. Returns the seconds that a launch takes more:
- * it is one for each class. */
+ * has those with a dry one do as much again, for they look at each point's mask: a block of these waits as long as one
+ * at an edge where fields are read by a rule, and where no tile at an edge has a wet point, nothing waits for those.
+ * Returns the seconds that a launch takes more: it is one for each class. */
 static double leave_dry(const PlanQuery *q, const PlanCandidate *k, LaunchLoad *load) {
   const WetParts part = wet_tiles(q, k);
   double more = part.live > 0 ? (part.live - part.full) / part.live : 0;
