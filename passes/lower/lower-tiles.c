@@ -45,23 +45,15 @@ static bool few_points(Lowering *lo, HostSeq *seq, const Launch *l, const Const 
   return naive_parts(lo, seq, l, scalars, name, block, steps, group);
 }
 
-/* Have all of the `n` launches with schedules `s` overlapped tiles of threads? */
-static bool all_overlap(const Lowering *lo, int n, const Schedule *s) {
-  bool all = lo->c->target->simt;
-  for (int i = 0; i < n; i++)
-    all = all && !family_row(s[i].family)->streamed;
-  return all;
-}
-
 bool tiles_seq(Lowering *lo, TileFn fn, int n, Launch *const *l, const Schedule *s, const Schedule *rest) {
   HostSeq *seq = host_seq(lo, n ? l[0]->steps : 1);
-  bool parts = n > 1 && all_overlap(lo, n, s);
-  const Const *scalars = parts ? default_scalars(lo->m) : NULL;
+  const Const *scalars = n > 1 && lo->c->target->simt ? default_scalars(lo->m) : NULL;
   Together group = {0};
   for (int i = 0; i < n; i++) {
     const Schedule *tile = l[i]->thin && family_row(s[i].family)->streamed ? rest : &s[i];
     const char *name = group_name(lo, l[i], family_name(tile->family), n > 1);
     int steps = i == n - 1 ? l[i]->steps : 0;
+    bool parts = n > 1 && lo->c->target->simt && !family_row(s[i].family)->streamed;
     together_add(&group, seq, l, i);
     if (l[i]->st->sweep) {
       sweep_launch(lo, seq, l[i], tile->block, steps);

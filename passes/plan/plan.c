@@ -389,12 +389,14 @@ static bool map_plan(PassContext *c, const Module *m, const Schedule *want, Sche
 }
 
 /* Makes `want`, what is asked for, that of a program with stencil `st`, which takes or reads whole columns or a whole
- * level (NULL: it has none): a launch of its own, so that a launch makes one time step, and tiles are not streamed.
- * False after reporting that something else was asked for; is_launch, one_step: what messages say why. */
+ * level (NULL: it has none): a launch of its own, so that a launch makes one time step, and tiles are not streamed;
+ * those of threads are where that is asked for, in launches of others. False after reporting that something else was
+ * asked for; is_launch, one_step: what messages say why. */
 static bool suit_apart(PassContext *c, const Stencil *st, const char *is_launch, const char *one_step, Schedule *want) {
   if (!st)
     return true;
-  bool streamed = want->family > FAMILY_AUTO && family_row(want->family)->streamed;
+  bool others = c->target->simt && want->family == FAMILY_STREAM;
+  bool streamed = want->family > FAMILY_AUTO && family_row(want->family)->streamed && !others;
   if (streamed)
     diag_error(c->diags, st->loc, "-schedule=%s: '%s' %s; leave -schedule out, or use -schedule=overlap",
                family_row(want->family)->name, st->name, is_launch);

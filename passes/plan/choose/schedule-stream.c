@@ -58,6 +58,9 @@ static const char *why_not(const Chooser *r, const Launch *l) {
     return arena_printf(r->c->arena, "target %s has no warps of %d threads", t->name, STREAM_LANES);
   if (l->illegal)
     return l->illegal;
+  for (int i = 0; i < l->n; i++)
+    if (l->st[i].sweep || stencil_is_scaled(&l->st[i]))
+      return arena_printf(r->c->arena, "'%s' takes whole columns or reads another level", l->st[i].name);
   for (int f = 0; f < r->m->nfields; f++)
     if (launch_use(l, f)->stored && launch_use(l, f)->loaded && !launch_use(l, f)->paired)
       return arena_printf(r->c->arena, "field '%s' is written in place", r->m->fields[f].name);
