@@ -448,6 +448,7 @@ Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
     given.every = want.every;
     want = given;
   }
+  const Schedule asked = want;
   if (!suit_launches(c, m, &want))
     return NULL;
   want.family = schedule_family(c->target, &want);
@@ -468,6 +469,8 @@ Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
     prefer_true(&with, of, as, plan);
   if (of == m)
     prefer_live(&with, of, as, plan);
+  if (of == m && as == m)
+    prefer_streamed_rounds(&with, m, &asked, plan);
   if (!map_plan(&with, by, &want, plan))
     return NULL;
   pass_stat(c, cache.n, "plan", "tiles lowered to be looked at");

@@ -20,6 +20,7 @@
  * family schedule-tile.c   blocks and elements of overlapped tiles schedule-stream.c tiles that are streamed by threads
  *   schedule-cpu-stream.c   tiles that one thread streams
  *   cpu-rounds.c      whether rounds of repeats are
+ *   streamed-rounds.c the same, by threads, launch by launch
  *   schedule-warps.c  pipelines of warps in time
  *   schedule-rounds.c rows of a streamed tile for a grid of known size
  *   mapping.c         what plans say of the mapping of launches beside knobs
@@ -155,6 +156,12 @@ FamilyId plan_family_for_steps(PassContext *c, const Module *m);
 /* The seconds a step that tiles of plan `s` for module `m`, which is cut as it says, are expected to take on a grid of
  * extents `size`; infinite: nobody knows. */
 double plan_tile_seconds(PassContext *c, const Module *m, const Schedule *s, const int64_t *size);
+
+/* ---------------------------------------------------------------- streamed-rounds.c */
+
+/* Gives the rounds of repeats streamed tiles in plan `s` of `m`, for which `asked` was asked and left all open, where
+ * these are expected to take clearly less. */
+void prefer_streamed_rounds(PassContext *c, const Module *m, const Schedule *asked, Schedule *s);
 
 /* ---------------------------------------------------------------- tests-true.c */
 

@@ -1,0 +1,175 @@
+/* streamed-rounds.c: the rounds of repeats in streamed tiles, in a plan whose other launches have overlapped ones.
+ *
+ * A step with repeats is cut where they begin and end, and one whose stencils read other levels of the grid at these,
+ * too: its launches have overlapped tiles, and by these a round of relaxation is a launch for each of its stencils,
+ * which reads and writes whole fields. But pass rounds writes several rounds one after the other, and streamed tiles
+ * make all of them with the fields read once. So the rounds of a repeat are planned as a program of their own: as
+ * overlapped tiles, and as streamed ones of 1, 2, ... rounds a launch, as many as divide those written out. Where the
+ * latter are expected to take clearly less, the plan has them there; all its other launches stay as they are.
+ *
+ * That is worth a look where launches take long and their blocks fill the cores many times; and only where the stencils
+ * cover the grid, since streamed tiles go over all of it: those of coarser levels do not. Where reads go from beyond an
+ * edge to other points, as by mirrors, tiles at edges take up to three times what is expected of them: 0.45 to 1.49
+ * times the speed was measured, so that these rounds are streamed only where that is asked for. */
+#include "passes/launch/slices.h"
+#include "passes/plan/cost/estimate.h"
+#include "passes/plan/plan.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The choice for the rounds of a repeat: stencils first to before first + n of the step, in launches of `by` stencils
+ * with tile `tile`. by 0: they stay as they are. */
+typedef struct Rounds {
+  int first, n, by;
+  Schedule tile;
+} Rounds;
+
+/* Does stencil `st` of `m` cover the grid but for margins of constant width? */
+static bool covers_grid(const Module *m, const Stencil *st) {
+  bool covers = st->npieces > 0 && !st->sweep && !stencil_is_scaled(st);
+  for (int i = 0; i < st->npieces && covers; i++)
+    for (int d = 0; d < m->grid.rank; d++) {
+      Affine own = box_extent(m->arena, &st->pieces[i].box, d), all = box_extent(m->arena, &m->grid, d);
+      covers = covers && affine_sub(m->arena, all, own).n == 0;
+    }
+  return covers;
+}
+
+/* Does stencil `st` of `m` read nothing from beyond an edge but a constant? */
+static bool has_plain_edges(const Module *m, const Stencil *st) {
+  bool plain = true;
+  for (int i = 0; i < st->npieces; i++)
+    for (const Op *op = st->pieces[i].body->first; op; op = op->next)
+      for (int d = 0; op_reads_field(op) && d < m->grid.rank; d++) {
+        OutsideRule rule = m->fields[op->sym].outside[d];
+        plain = plain && (rule == OUTSIDE_NONE || rule == OUTSIDE_CONST);
+      }
+  return plain;
+}
+
+/* The stencils of the rounds that repeat `r` of `m` makes in a row: from out->first on, out->n of them, 0: there are
+ * none, or some that streamed tiles do not suit. */
+static void find_rounds(const Module *m, const Repeat *r, Rounds *out) {
+  bool cover = true;
+  *out = (Rounds){0};
+  for (int i = m->nstencils - 1; i >= 0; i--)
+    if (r->tile > 1 && m->stencils[i].stage == r->first) {
+      out->first = i;
+      out->n++;
+      cover = cover && covers_grid(m, &m->stencils[i]) && has_plain_edges(m, &m->stencils[i]);
+    }
+  out->n = cover ? out->n : 0;
+}
+
+/* A program of stencils `first` to before first + n of `m` alone. */
+static Module *program_of(const Module *m, int first, int n) {
+  Module *own = module_trial(m);
+  own->stencils += first;
+  own->nstencils = n;
+  own->nrepeats = own->nupdates = own->nreductions = own->nprobes = 0;
+  for (int i = 0; i < n; i++) {
+    own->stencils[i].stage = 0;
+    own->stencils[i].group = 0;
+  }
+  return own;
+}
+
+/* The seconds that program `m` is expected to take in tiles of family `id`, cut as `fuse` says, those at edges in a
+ * kernel of their own, and its plan in *s; infinite: there is none, or registers would be spilled. */
+static double family_takes(const PassContext *c, const Module *m, FamilyId id, const char *fuse, Schedule *s) {
+  Schedule want = {.family = id, .T = 1, .fuse = fuse};
+  PassContext with = *c;
+  ModelCache cache = {0};
+  memcpy(want.size, c->schedule->size, sizeof want.size);
+  with.schedule = &want;
+  with.cache = &cache;
+  with.diags = diags_quiet(c->arena);
+  ScheduleTime time;
+  Module *cut = module_trial(m);
+  bool made = plan_make(&with, m, s) && s->family == id && plan_cut_apply(&with, cut, s) &&
+              schedule_time_parted(&with, plan_tiled_copy(cut, s->T), s, want.size, &time);
+  return made && time.spilled == 0 ? time.seconds : INFINITY;
+}
+
+/* Chooses for the rounds at `r` of `m`, of which `tile` are written out. */
+static void choose_rounds(const PassContext *c, const Module *m, int tile, Rounds *r) {
+  int round = r->n / tile;
+  Schedule s;
+  double apart = family_takes(c, program_of(m, r->first, round), FAMILY_OVERLAP, "auto", &s), least = INFINITY;
+  for (int k = 1; k <= tile; k++) {
+    if (tile % k || (k == 1 && round == 1))
+      continue;
+    double seconds = family_takes(c, program_of(m, r->first, k * round), FAMILY_STREAM, "all", &s) / k;
+    if (seconds < least && seconds < tuning.clearly * apart) {
+      least = seconds;
+      r->by = k * round;
+      r->tile = s;
+    }
+  }
+  if (r->by)
+    diag_remark(c->diags, m->stencils[r->first].loc,
+                "rounds are streamed, %d stencils a launch: %.3g us a round are expected, in overlapped tiles %.3g",
+                r->by, 1e6 * least, 1e6 * apart);
+}
+
+/* Cuts `m`, which is cut as plan `s` says, so that the stencils that belong to a choice in `of` have its launches; the
+ * schedules of all launches, *count of them: the new ones' tiles, and else what `s` says. */
+static Schedule *regroup(Module *m, const Schedule *s, Rounds *const *of, int *count) {
+  Schedule *groups = ARENA_ARRAY(m->arena, Schedule, m->nstencils + 1);
+  int32_t old = -1, last = -1;
+  *count = 0;
+  for (int i = 0; i < m->nstencils; i++) {
+    Stencil *st = &m->stencils[i];
+    bool begins = i == 0 || st->group != last;
+    old += begins;
+    last = st->group;
+    if (of[i] ? (i - of[i]->first) % of[i]->by == 0 : begins)
+      groups[(*count)++] = of[i] ? of[i]->tile : s->groups[old];
+    st->group = *count - 1;
+  }
+  return groups;
+}
+
+/* Is there something to look at beside plan `s` of `m`, for which `asked` was asked: all was left open, and the grid is
+ * known, large, and has enough dimensions? */
+static bool may_stream(const PassContext *c, const Module *m, const Schedule *asked, const Schedule *s) {
+  const int64_t *size = c->schedule->size;
+  double points = slices_of_size(m->grid.rank, size);
+  for (int d = 0; d < m->grid.rank && d < GRID_RANK; d++)
+    points *= (double)size[d];
+  return c->target->simt && c->target->async_copy && asked->family <= FAMILY_AUTO && size[0] > 0 && m->grid.rank > 1 &&
+         m->grid.rank <= GRID_RANK && !m->part && points >= tuning.many_rounds[m->grid.rank - 1] &&
+         !schedule_says_any(asked, KNOBS_NUMBERS | KNOBS_WORDS | KNOBS_TEXTS) && s->family == FAMILY_OVERLAP &&
+         s->ngroups > 1;
+}
+
+void prefer_streamed_rounds(PassContext *c, const Module *m, const Schedule *asked, Schedule *s) {
+  Module *cut = module_trial(m);
+  Rounds **of = ARENA_ARRAY(m->arena, Rounds *, m->nstencils + 1);
+  const Rounds *any = NULL;
+  if (!may_stream(c, m, asked, s) || !plan_cut_apply(c, cut, s))
+    return;
+  for (int r = 0; r < m->nrepeats; r++) {
+    Rounds *own = ARENA_NEW(m->arena, Rounds);
+    find_rounds(cut, &m->repeats[r], own);
+    if (own->n)
+      choose_rounds(c, m, m->repeats[r].tile, own);
+    for (int i = 0; own->by && i < own->n; i++)
+      of[own->first + i] = own;
+    any = own->by ? own : any;
+  }
+  if (!any)
+    return;
+  Schedule want = any->tile, out;
+  PassContext with = *c;
+  want.groups = regroup(cut, s, of, &want.ngroups);
+  want.fuse = schedule_cut(m->arena, cut, 1);
+  want.rest = NULL;
+  want.told = c->schedule->told;
+  want.every = c->schedule->every;
+  memcpy(want.size, c->schedule->size, sizeof want.size);
+  with.schedule = &want;
+  if (plan_make(&with, m, &out))
+    *s = out;
+}
