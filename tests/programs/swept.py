@@ -8,11 +8,11 @@ SCHEDULE = ("-T=", "-schedule=", "-block=", "-elems=", "-chunk=", "-ahead=", "-t
 
 
 def one_step_a_launch(run, own, rank):
-    """What is left of the run without its schedule, and one without streamed tiles and of one step a launch, by the chances `own`; does a GPU's code run?"""
+    """What is left of the run without its schedule, and one of one step a launch, by the chances `own`; does a GPU's code run?"""
     left = [o for o in run if not o.startswith(SCHEDULE)]
     gpu = "-march=host" not in run and not run[0].startswith(("--device=host", "--device=ref"))
     shape = lambda choices: "x".join(str(own.choice(choices)) for _ in range(rank))
-    words = own.choice([[], [], ["-schedule=naive"], ["-schedule=overlap"], ["-fuse=none"]])
+    words = own.choice([[], [], ["-schedule=naive"], ["-schedule=overlap"], ["-fuse=none"]] + [["-schedule=stream"]] * gpu)
     words = words + ["-block=" + shape([4, 8] if gpu else [5, 9, 16])] * (own.random() < 0.4)
     return left, words + ["-elems=" + shape([1, 1, 2])] * (gpu and own.random() < 0.3), gpu
 

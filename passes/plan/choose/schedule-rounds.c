@@ -41,7 +41,7 @@
 double stream_registers(const Mapping *p, const Schedule *s) {
   int rank = p->l->m->grid.rank;
   double cells = (double)s->elems[rank - 1] * (rank > 2 ? s->elems[1] : 1);
-  return measured.stream_words[rank - 1] + cells * ((double)stream_words(p) + measured.stream_cell_words[rank - 1]);
+  return measured.rounds_registers + cells * ((double)stream_words(p) + measured.rounds_cell_registers);
 }
 
 /* Blocks beside each other in the dimensions that are not streamed, and in other slices. */

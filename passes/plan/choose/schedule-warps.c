@@ -413,14 +413,16 @@ static double stopped_ps(PassContext *c, const Module *m, const Schedule *stream
   return plan_run_time(&run, stream->T, whole.seconds, between.seconds, 1e-12 * single * points) * 1e12 / points;
 }
 
-/* Is tile `s` faster than `stream` in runs that stop every so many steps? usual: it was measured to be in others. The
- * other one must be expected to be clearly faster to be taken in place of that. */
+/* Is tile `s` faster than `stream` in runs that stop every so many steps? usual: such tiles are faster in runs that do
+ * not, by what was measured; then the other one must be expected to be clearly faster to be taken in place of it, and
+ * surely if the tile leaves no steps over before a stop. Else the tile must be. */
 static bool is_faster_stopped(const WarpChoice *x, const Schedule *s, const Schedule *stream, bool usual,
                               const int64_t *size) {
   const Module *m = x->e->m;
   double single = measured.warps_single * memory_ps(x->c->target, x->e), own = run_cost_of(x, s, size),
          streamed = stopped_ps(x->c, m, stream, single, size);
-  return usual ? streamed <= 0 || tuning.clearly * own <= streamed : own > 0 && own < tuning.clearly * streamed;
+  double part = usual && plan_leaves_none(&x->last->run) ? tuning.surely : tuning.clearly;
+  return usual ? streamed <= 0 || part * own <= streamed : own > 0 && own < part * streamed;
 }
 
 /* Which part of a streamed tile's time tile `s` must be expected to take at most, to be faster on a grid of extents
@@ -474,11 +476,12 @@ bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *str
   const WarpLevel *own = warps_level_for(e, &s);
   WarpShape w = warps_shape(c->target, own, &s);
   bool plain = only_adds(e), may = is_cheap(c->target, e) && sums_are_faster(e) && is_large_enough(e, size);
-  bool measured = (plain && delays_are_faster(own, &w)) ||
-                  (may && plain && !e->constant && (!has_rules(e) || is_rules_size(e, size)));
+  bool known = (plain && delays_are_faster(own, &w)) ||
+               (may && plain && !e->constant && (!has_rules(e) || is_rules_size(e, size)));
   LastRun last = {0};
-  if (plan_stops(m, &open) && (measured || may))
-    return is_faster_stopped(&(WarpChoice){c, e, &open, &last}, &s, stream, measured, size);
-  return measured || (may && cost_of(c->target, e, &s, size) < tuning.clearly * streamed_ps(c, m, stream, size)) ||
-         is_expected_faster(c, m, e, &s, stream, size);
+  bool likely = known || (may && cost_of(c->target, e, &s, size) < tuning.clearly * streamed_ps(c, m, stream, size));
+  // In f64 what streamed tiles take at edges is counted too long to let it alone decide.
+  if (plan_stops(m, &open) && (likely || (may && warps_smallest(e) <= 4)))
+    return is_faster_stopped(&(WarpChoice){c, e, &open, &last}, &s, stream, known, size);
+  return likely || is_expected_faster(c, m, e, &s, stream, size);
 }
