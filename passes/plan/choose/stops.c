@@ -22,30 +22,69 @@ double plan_run_time(const RunLaunches *run, int T, double whole, double between
   return n > 0 ? (all * whole + some * between + ones * single) / n : whole;
 }
 
+/* The least time of a step in tiles of T steps of a family; infinite: there are none. */
+typedef struct Least {
+  FamilyId family;
+  int tiles, T;
+  double seconds;
+} Least;
+
+/* The candidates of question `q`, and what was found of them, which many share: the launches of runs by the steps of
+ * tiles (t 0: not yet), and least times. */
+typedef struct Counts {
+  const PlanQuery *q;
+  const PlanCandidates *all;
+  RunLaunches *runs;
+  Least *least;
+  int nleast;
+} Counts;
+
+/* The launches of a run in tiles of T steps. */
+static RunLaunches launches(Counts *c, int T) {
+  if (!c->runs[T].t)
+    c->runs[T] = plan_run_launches(c->q->m, c->q->want.every, T, 1);
+  return c->runs[T];
+}
+
 /* The least time of a step that a tile of T steps of the family of candidate `like` is counted to take; that of `like`
  * where there is none. */
-static double counted(const PlanCandidates *all, const PlanCandidate *like, int T) {
-  double least = INFINITY;
-  for (int i = 0; i < all->n; i++) {
-    const PlanCandidate *k = &all->all[i];
-    bool alike = !k->dropped && k->s.T == T && k->s.family == like->s.family && k->s.tiles == like->s.tiles;
-    least = alike && k->seconds < least ? k->seconds : least;
+static double counted(Counts *c, const PlanCandidate *like, int T) {
+  Least found = {like->s.family, (int)like->s.tiles, T, INFINITY};
+  for (int i = 0; i < c->nleast; i++) {
+    const Least *l = &c->least[i];
+    if (l->family == found.family && l->tiles == found.tiles && l->T == T)
+      return isfinite(l->seconds) ? l->seconds : like->seconds;
   }
-  return isfinite(least) ? least : like->seconds;
+  for (int i = 0; i < c->all->n; i++) {
+    const PlanCandidate *k = &c->all->all[i];
+    bool alike = !k->dropped && k->s.T == T && k->s.family == found.family && (int)k->s.tiles == found.tiles;
+    found.seconds = alike && k->seconds < found.seconds ? k->seconds : found.seconds;
+  }
+  ARENA_PUSH(c->q->c->arena, c->least, c->nleast, found);
+  return isfinite(found.seconds) ? found.seconds : like->seconds;
+}
+
+/* The time of a step of runs in tiles as candidate `k` is. */
+static double stopped(Counts *c, const PlanCandidate *k) {
+  RunLaunches run = launches(c, k->s.T);
+  double between = run.between ? counted(c, k, run.t) : 0, single = run.single ? counted(c, k, 1) : 0;
+  return plan_run_time(&run, k->s.T, k->seconds, between, single);
 }
 
 void plan_count_stops(const PlanQuery *q, PlanCandidates *all) {
   int64_t every = q->want.every;
+  int most = 1;
   if (!plan_stops(q->m, &q->want))
     return;
+  for (int i = 0; i < all->n; i++)
+    most = all->all[i].s.T > most ? all->all[i].s.T : most;
+  Counts c = {.q = q, .all = all, .runs = ARENA_ARRAY(q->c->arena, RunLaunches, most + 1)};
   double *took = ARENA_ARRAY(q->c->arena, double, all->n + 1);
   for (int i = 0; i < all->n; i++) {
-    const PlanCandidate *k = &all->all[i];
-    RunLaunches run = plan_run_launches(q->m, every, k->s.T, 1);
+    PlanCandidate *k = &all->all[i];
     if (every && k->s.T > every && !k->dropped)
-      all->all[i].dropped = "it has more steps than runs make from one stop to the next";
-    took[i] =
-        k->dropped ? k->seconds : plan_run_time(&run, k->s.T, k->seconds, counted(all, k, run.t), counted(all, k, 1));
+      k->dropped = "it has more steps than runs make from one stop to the next";
+    took[i] = k->dropped ? k->seconds : stopped(&c, k);
   }
   for (int i = 0; i < all->n; i++)
     all->all[i].seconds = took[i];
