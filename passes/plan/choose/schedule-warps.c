@@ -480,7 +480,7 @@ bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *str
                (may && plain && !e->constant && (!has_rules(e) || is_rules_size(e, size)));
   LastRun last = {0};
   bool likely = known || (may && cost_of(c->target, e, &s, size) < tuning.clearly * streamed_ps(c, m, stream, size));
-  // In f64 what streamed tiles take at edges is counted too long to let it alone decide.
+  /* In f64 what streamed tiles take at edges is counted too long to let it alone decide. */
   if (plan_stops(m, &open) && (likely || (may && warps_smallest(e) <= 4)))
     return is_faster_stopped(&(WarpChoice){c, e, &open, &last}, &s, stream, known, size);
   return likely || is_expected_faster(c, m, e, &s, stream, size);

@@ -165,11 +165,17 @@ typedef struct Library {
 } Library;
 static Library libraries[MAX_MODULES];
 
+/* Is loading libraries what is to fail? */
+static bool lacks_libraries(void) {
+  ALONE;
+  return getenv("STC_STANDIN_OLD") || to_fail("cuLibraryLoadData");
+}
+
 /* Compiles beside others. */
 int cuLibraryLoadData(void **library, const void *code, int *options, void **values, unsigned n, int *own,
                       void **own_values, unsigned m) {
   (void)options, (void)values, (void)own, (void)own_values;
-  if (getenv("STC_STANDIN_OLD") || to_fail("cuLibraryLoadData"))
+  if (lacks_libraries())
     return NOT_SUPPORTED;
   if (n || m || memcmp(code, "\177ELF", 4) == 0)
     return fault("cuLibraryLoadData with options, or of what is no PTX");
