@@ -265,16 +265,17 @@ static StcStatus evaluate_lean(StcPlan *p, bool probes) {
 }
 
 /* May ghost cells be wrong behind the inits? They are where an init reads other points than its own, and beyond the
- * edges of a ring where it computes that from what is none, or beside what is none. */
+ * edges of a ring where it computes that from what is none, or beside what is none, such as what -fcheck notes. */
 static bool inits_leave_ghosts(const StcPlan *p) {
   const Module *m = p->program->module, *part = p->split->part[p->split->begin].module;
-  bool ring = false;
+  bool ring = false, checks = p->program->options.check_bounds || p->program->options.check_finite;
   for (int f = 0; f < part->nfields; f++)
     ring |= part->fields[f].ring;
   for (int i = 0; i < m->ninits; i++)
     for (int k = 0; k < m->inits[i].npieces; k++) {
       const Piece *piece = &m->inits[i].pieces[k];
-      if (body_looks_around(m, &piece->box, piece->body) || (ring && (piece->ntargets > 1 || body_reads(piece->body))))
+      if (body_looks_around(m, &piece->box, piece->body) ||
+          (ring && (checks || piece->ntargets > 1 || body_reads(piece->body))))
         return true;
     }
   return false;

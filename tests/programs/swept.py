@@ -13,6 +13,8 @@ def one_step_a_launch(run, own, rank):
     gpu = "-march=host" not in run and not run[0].startswith(("--device=host", "--device=ref"))
     shape = lambda choices: "x".join(str(own.choice(choices)) for _ in range(rank))
     words = own.choice([[], [], ["-schedule=naive"], ["-schedule=overlap"], ["-fuse=none"]] + [["-schedule=stream"]] * gpu)
+    if "-schedule=stream" in words:  # blocks and elements of such tiles are 1 where they walk
+        return left, words, gpu
     words = words + ["-block=" + shape([4, 8] if gpu else [5, 9, 16])] * (own.random() < 0.4)
     return left, words + ["-elems=" + shape([1, 1, 2])] * (gpu and own.random() < 0.3), gpu
 
