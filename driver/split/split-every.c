@@ -146,7 +146,7 @@ int64_t best_launches(const PartLaunch *x) {
   int64_t best = 1;
   for (int64_t n = 1; n <= MOST_EXCHANGED; n++) {
     double each = (launches_seconds(x, n) + measured.exchange_seconds) / (double)n;
-    if (n > 1 && each > tuning.slightly_better * least)
+    if (n > 1 && each > tuning.barely_better * least)
       continue;
     best = n;
     least = each;

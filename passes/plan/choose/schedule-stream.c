@@ -205,7 +205,7 @@ static int fastest_T(const Chooser *r, int64_t most, double ns[MOST_SUITED]) {
   double least = INFINITY;
   for (int T = 1; T <= top && T <= most && T <= MOST_WALKED; T = plan_next_value(T)) {
     ns[T] = streamed_time(r, T, false);
-    if (ns[T] < tuning.slightly_better * least) {
+    if (ns[T] < tuning.barely_better * least) {
       least = ns[T];
       best = T;
     }
@@ -259,7 +259,7 @@ static int T_between_stops(const Chooser *r, int64_t most) {
   double otherwise = time_between_stops(r, T, every, ns);
   if (best == T || least > otherwise)
     return T;
-  return time_between_stops(r, best, every, ns) < tuning.slightly_better * otherwise ? best : T;
+  return time_between_stops(r, best, every, ns) < tuning.barely_better * otherwise ? best : T;
 }
 
 /* Time steps a tile, nothing being said. Several steps with few warps beat a single one with many: where shared memory
