@@ -265,9 +265,9 @@ bool stream_begins_slowly(const Mapping *p, const Schedule *s) {
   return rank == GRID_RANK && schedule_threads(s) <= tuning.fewest_threads && 4 * s->elems[rank - 1] >= VECTOR_BYTES;
 }
 
-/* Instructions of the steps written out that `s` may have at most. Where planes are streamed that is said of blocks of
- * plane_warps: of fewer, up to half of them, as many more, for these fetch them as many times less often, and have
- * registers to begin early what takes long. */
+/* The most instructions that the unrolled steps of `s` may have. In three dimensions the bound is for blocks of
+ * plane_warps warps: blocks of fewer warps, down to half of that, may have as many times more, because they fetch these
+ * instructions less often and have registers to begin long loads early. */
 static double most_code(const Mapping *p, const Schedule *s) {
   int rank = p->l->m->grid.rank;
   double fewer = tuning.plane_warps * WARP_LANES / (double)schedule_threads(s);

@@ -39,8 +39,9 @@ typedef struct WarpBest {
   double least, least_even;
 } WarpBest;
 
-/* What is looked at where it is open: warps, from the first number where steps can be dealt out to so many, time steps
- * of a warp, cells of a lane, groups of rows of a ring, which is also what tiles have of which all else is said. */
+/* What is tried where a request leaves it open: numbers of warps (from the first one on where the steps can be divided
+ * by it), time steps of a warp, cells of a lane, and groups of rows of a ring. A request that gives all numbers but the
+ * last gets that one, too. */
 enum { FIRST_WARPS = 4, MOST_WARPS = 8, MOST_LEVELS = 8, MOST_LANE_CELLS = 28, USUAL_RING = 3 };
 
 /* The launches of a run in tiles of T steps by W warps, kept since many tiles of those are looked at; T 0: of none. */
