@@ -4,6 +4,7 @@ A seed makes one Case. Only operations that all devices round alike are used, an
 """
 import math
 import random
+import re
 
 from absorbing import Absorbing
 from complexes import with_complex
@@ -1001,7 +1002,8 @@ class Generator(Statements, Inits, Shapes, Faces, Distances, Layers, Absorbing, 
         steps = r.choice([0, 1, 2, 3, 3, 5, 9, 7] + ([] if "reduce" in tree.text() or "until" in tree.text() or "update" in tree.text() or self.repeats or checks else [7, 12]))
         given, runs = self.given(tree), list(self.schedules(tree, device.split(":")[0] if device and often == 1 else device))
         runs = framed(runs if checks else dense(runs, self.seed), self.seed, self.layered)
-        runs += [] if device and often < 1 else list(self.splits(sizes, often, device, runs))
+        few = re.search(r"(?m)^\s*(levels|repeat|sweep|update)\b", tree.text())  # of such programs there are so few that more are cut
+        runs += [] if device and often < 1 else list(self.splits(sizes, max(often, 0.5) if few and often else often, device, runs))
         runs = list(self.leveled_runs(self.swept_runs(runs)))
         case = Case(tree, sizes, steps, given, stored, self.options, runs)
         case = later(case if self.has_levels else longer(case, self.least, self.seed, device), self.seed)
