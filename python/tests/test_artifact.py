@@ -147,6 +147,43 @@ def test_members(tmp_path):
         assert check(data)
 
 
+KINDS = """
+param N = 21, M = 30, seed : u32 = 4000000007;
+param w[3, 4] : f64, k : c128 = 0.5 - 0.25i;
+let start = seed * 2654435761 ^ seed >> 3 | ~seed << 29;
+grid G = [0 .. N-1, 0 .. M-1], 9;
+field U : u32 on G outside periodic;
+field q : f64 on G outside clamp;
+field z : c128 on G outside 0;
+init words(U)[G] = u32(idx(0) * 7919 + idx(1)) * 2654435761 ^ start;
+init first(q)[G] = random(seed, 1) + 0.25 * normal(seed, 2);
+init wave(z)[G] = k * cis(0.25 * f64(idx(1)));
+stencil turn(U)[G] = U << 13 ^ (U[0,1] >> 19 | start & ~U[1,0]);
+stencil carry(q, z)[G] {
+  q = 0.5 * at(q, 1.5 * q[0,1], f64(U & 3) - 1, within 2) + 0.25 * lookup(w, q, 3 * q) + w[idx(0) % 4, step] * q[[i64(U & 3), 1] within 1];
+  z = k * z[0,1] + 0.5i * q * z;
+}
+reduce total = sum(i64(U)) over G every 3;
+reduce norm = sum(abs2(z)) over G every 3;
+"""
+
+
+@needs_cc
+def test_kinds(tmp_path):
+    """Words of bits and lets of them, random numbers, tables of two indices, offsets that depend on data, complex numbers."""
+    path, w = build(tmp_path, KINDS, "-fno-contract", "-freal=f64"), rng.random((3, 4)) - 0.5
+    for params in {}, {"seed": 4294967295, "k": 0.25 + 0.5j}:
+        run = stc.compile(KINDS, contract=False, real="f64").plan(device="ref", **params)
+        run["w"] = w
+        run(0)
+        q = np.array(run["q"])
+        run(9)
+        r = stc.load(path).run({"w": w, "q": q}, steps=9, **params)
+        np.testing.assert_array_equal(q, run["q"])
+        for name in "total", "norm":        # of fields that begin as their inits make them
+            assert (r.reductions[name] == run.reductions[name]).all()
+
+
 @needs_cc
 def test_loops(tmp_path):
     """Rounds of a loop within a step, which the host part of a .kir has, ended by an `until` of the loop's."""

@@ -30,12 +30,15 @@ def wrap(x, bits):
 
 
 def rounded(x, type):
+    if type[0] == "u":
+        return int(x) % (1 << int(type[1:]))
     return f32(x) if type == "f32" else float(x) if type == "f64" else bool(x) if type == "bool" else wrap(int(x), int(type[1:]))
 
 
 BINARY = {"add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "div": lambda x, y: x / y, "min": min, "max": max,
-          "lt": lambda x, y: x < y, "eq": lambda x, y: x == y, "ne": lambda x, y: x != y, "le": lambda x, y: x <= y, "gt": lambda x, y: x > y, "ge": lambda x, y: x >= y, "and": lambda x, y: x and y}
-UNARY = {"neg": lambda x: -x, "abs": abs, "sqrt": math.sqrt, "exp": math.exp, "log": math.log, "convert": lambda x: x}
+          "lt": lambda x, y: x < y, "eq": lambda x, y: x == y, "ne": lambda x, y: x != y, "le": lambda x, y: x <= y, "gt": lambda x, y: x > y, "ge": lambda x, y: x >= y, "and": lambda x, y: x and y,
+          "bit.and": lambda x, y: x & y, "bit.or": lambda x, y: x | y, "bit.xor": lambda x, y: x ^ y, "shl": lambda x, y: x << y, "shr": lambda x, y: x >> y}
+UNARY = {"bit.not": lambda x: ~x, "neg": lambda x: -x, "abs": abs, "sqrt": math.sqrt, "exp": math.exp, "log": math.log, "convert": lambda x: x}
 
 
 def expression(ops, env, index=0):
