@@ -49,6 +49,7 @@ static void own_host(Arena *a, Host *h) {
     OWN_LIST(a, &h->seqs[i], ops);
   for (int i = 0; i < h->nloops; i++) {
     OWN_LIST(a, &h->loops[i], seqs);
+    OWN_LIST(a, &h->loops[i], renewed);
     for (int k = 0; k < h->loops[i].nseqs; k++)
       OWN_LIST(a, &h->loops[i].seqs[k], ops);
   }

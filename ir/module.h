@@ -555,11 +555,13 @@ typedef struct Kernel {
  * been made, the first of seqs (as those of Host are sorted) that does not advance too far, and then the reductions of
  * the loop that are due after so many rounds. An `until` whose condition is met ends the loop; none is evaluated before
  * the first round. As the number of the step kernels take that of the time step, where `count` is 0; else rounds count
- * as steps from there on, by 1 forwards (1) or, from the last of `most` rounds on, backwards (-1). */
+ * as steps from there on, by 1 forwards (1) or, from the last of `most` rounds on, backwards (-1). renewed: the fields
+ * that each round sets as a whole before it reads them: what they hold when it begins does not count. */
 typedef struct HostLoop {
   const char *name;
   Affine most;
   int32_t count;
+  int32_t nrenewed, *renewed;
   int32_t nseqs;
   HostSeq *seqs;
   Loc loc;

@@ -75,6 +75,8 @@ static int repeat(HostRun *h, int32_t loop, int64_t step) {
     if (make_rounds(h, loop, step, most, &done, &ends, &s) || s)
       continue;
     int64_t left = module_steps_to_stop(h->m, loop + 1, done, most - done);
+    if (h->on->round)
+      h->on->round(h->user, loop);
     const HostSeq *seq = host_sequence(l->nseqs, l->seqs, NULL, left);
     s = run_ops(h, seq->nops, seq->ops, step + (l->count < 0 ? most - 1 - done : l->count * done));
     done += seq->steps;

@@ -8,7 +8,8 @@
 
 /* What a host program is run on. Functions that give an int return 0, or else what ends the run at once and is handed
  * on; HOST_STOPPED ends it without an error. NULL where there is nothing to do, but for `launch`, `swap` and `value`.
- * Those from `fresh` on are for what time steps are made of, and not called within loops. */
+ * Those from `fresh` on are for what time steps are made of, and not called within loops; `round` is for loops alone.
+ */
 enum { HOST_STOPPED = -1 };
 typedef struct HostMachine {
   /* Launches the kernels of the `n` ops at `op`, all but the first of which may run beside the one before. `step` is
@@ -21,6 +22,8 @@ typedef struct HostMachine {
   /* Makes rounds of loop `loop`, `done` of which have been made in step number `step`, and at most `left` more, in one
    * go: up to an evaluation of its reductions, whose launches have then been made; *made: how many, 0: none. */
   int (*rounds)(void *user, int loop, int64_t step, int64_t done, int64_t left, int64_t *made);
+  /* A round of loop `loop`, or several that are one sequence, begins. */
+  void (*round)(void *user, int loop);
   /* What does not outlast a sequence holds nothing from here on. */
   void (*fresh)(void *user);
   /* The sequence is to be run, up to *runs times; lessens that where there is no room for as many. */

@@ -221,11 +221,11 @@ static bool is_first_of_none(const SimThread *t, const SimInsn *i) {
   return empty;
 }
 
-/* A load of memory that nobody wrote: staleness from a buffer of a temp field, which tiles may read about the points
- * written, else a fault. */
+/* A load of memory that nobody wrote: staleness from a buffer of a temp field, or of one that rounds renew, which tiles
+ * may read about the points written, else a fault. */
 static void give_unborn(Sim *s, SimThread *t, const SimInsn *i) {
   const Buffer *b = &s->m->buffers[i->place->sym];
-  if (b->kind == BUFFER_FIELD && s->m->fields[b->field].temp) {
+  if (b->kind == BUFFER_FIELD && (s->m->fields[b->field].temp || s->memory[i->place->sym]->renewed)) {
     give(t, i, exec_i(0), origin_of(s, i));
     return;
   }
@@ -279,6 +279,7 @@ void sim_load(Sim *s, SimThread *t, const SimInsn *i) {
       give_unborn(s, t, i);
       return;
     }
+    page->written[element % SIM_PAGE] = SIM_WRITTEN;
     stale = stale || !page->stale ? stale : page->stale[element % SIM_PAGE];
     stale = stale || is_version(s, page, i, element) ? stale : origin_of(s, i);
   } else if (global_version(i)) {
@@ -306,6 +307,23 @@ static void check_stale_store(Sim *s, const SimThread *t, const SimInsn *i, uint
             name, sim_place_text(s, t, i), sim_origin_text(s, origin));
 }
 
+/* SimPage.written behind the store `i`. */
+static uint8_t mark_of(const Sim *s, const SimInsn *i) {
+  int64_t kernel = s->k->kernel - s->m->kernels;
+  return (uint8_t)(s->k->renews[i->place->sym] && kernel <= UINT8_MAX - SIM_LEFT ? SIM_LEFT + kernel : SIM_WRITTEN);
+}
+
+/* Reports that the store `i` is to an element that another launch of the kernel left for the swap behind it, without a
+ * swap since. */
+static void check_left(Sim *s, const SimThread *t, const SimInsn *i, const SimPage *page, int64_t element) {
+  uint8_t mark = mark_of(s, i);
+  if (mark >= SIM_LEFT && page->written[element % SIM_PAGE] == mark &&
+      !is_since(page->touch[element % SIM_PAGE].wrote, s->since, s->period))
+    sim_fault(s, t, i,
+              "lost value: a launch of it before has stored '%s' at %s, and nobody has read it, nor is a swap between",
+              s->m->buffers[i->place->sym].name, sim_place_text(s, t, i));
+}
+
 void sim_store(Sim *s, SimThread *t, const SimInsn *i) {
   const Buffer *buffer = &s->m->buffers[i->place->sym];
   SimMemory *m = s->memory[i->place->sym];
@@ -325,13 +343,15 @@ void sim_store(Sim *s, SimThread *t, const SimInsn *i) {
     *sim_memory_stale(s, m, element) = origin;
   if (!ghost)
     check_stale_store(s, t, i, stale);
+  if (!ghost)
+    check_left(s, t, i, page, element);
   int race = touch_write(&page->touch[element % SIM_PAGE], s->since, s->period, global_number(s, t), &other);
   if (race)
     sim_race(s, t, i, "race on '%s' at %s: this thread writes what %s %s in the same launch", buffer->name,
              sim_place_text(s, t, i), who_text(s, other), race == 1 ? "writes" : "reads");
   if (sim_is_kept(s, i->place->sym))
     return;
-  page->written[element % SIM_PAGE] = 1;
+  page->written[element % SIM_PAGE] = mark_of(s, i);
   set_version(s, page, i, element);
   exec_put(m->type, m->data, element, t->slot[i->a]);
 }

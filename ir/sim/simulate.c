@@ -10,9 +10,12 @@
 static bool compile_kernels(Sim *s) {
   s->kernels = ARENA_ARRAY(s->arena, SimKernel, s->m->nkernels + 1);
   s->writes = ARENA_ARRAY(s->arena, bool, s->m->nbuffers + 1);
-  for (int i = 0; i < s->m->nkernels; i++)
+  s->passing = ARENA_ARRAY(s->arena, bool *, s->m->host.nloops + 1);
+  for (int i = 0; i < s->m->nkernels; i++) {
     if (!sim_compile(s, &s->m->kernels[i], &s->kernels[i]))
       return false;
+    sim_find_renewed(s, &s->kernels[i]);
+  }
   return true;
 }
 
@@ -83,18 +86,6 @@ static bool only_kept(const Sim *s, const SimKernel *k) {
   return any;
 }
 
-/* Does what is computed once set buffer `b`? */
-static bool is_set_once(const Module *m, int b) {
-  const HostSeq *once = &m->host.once;
-  for (int i = 0; i < once->nops; i++) {
-    const Kernel *k = once->ops[i].kind == HOST_LAUNCH ? &m->kernels[once->ops[i].a] : NULL;
-    for (int j = 0; k && j < k->nargs; j++)
-      if (k->args[j].kind == KARG_BUFFER && k->args[j].writes && k->args[j].index == b)
-        return true;
-  }
-  return false;
-}
-
 /* Exchanges the memory of buffers `a` and `b` (HostMachine.swap). If one of them is a further copy of a field, it now
  * waits to be written and holds nothing any more; but if it is set once, kernels may leave points as they are at which
  * it has the field's present value. */
@@ -108,7 +99,7 @@ static void swap(void *user, int a, int b) {
   if (!s->m->buffers[a].copy == !s->m->buffers[b].copy)
     return;
   int present = s->m->buffers[a].copy ? b : a, other = s->m->buffers[a].copy ? a : b;
-  if (is_set_once(s->m, other))
+  if (sim_is_set_once(s->m, other))
     sim_memory_keep_alike(s, s->memory[other], s->memory[present]);
   else
     sim_memory_forget(s->memory[other]);
@@ -323,6 +314,7 @@ static bool run_host(Sim *s, int64_t steps, bool run_inits, const bool *skip_ini
   static const HostMachine machine = {.launch = launch,
                                       .swap = swap,
                                       .value = reduction_value,
+                                      .round = sim_round,
                                       .fresh = forget_passing,
                                       .begin = begin,
                                       .made = count_steps};

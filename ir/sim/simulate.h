@@ -6,6 +6,7 @@
  *   sim-memory.c    loads and stores with their checks: bounds, races, initialisation, versions, stale values
  *   sim-signal.c    signals between warps, bulk copies, and what they order
  *   sim-cluster.c   blocks that run together: what they store to each other
+ *   sim-order.c     what launches leave, and when it is there no longer
  *   sim-ghost.c     ghost cells of a part of a grid
  *   sim-fault.c     the words of a fault
  *
@@ -114,6 +115,9 @@ typedef struct SimVersion {
 
 /* Bookkeeping of SIM_PAGE elements of global memory; made when first needed. versions: NULL: none was stored but 0. */
 enum { SIM_PAGE = 1024 };
+/* SimPage.written: no value; one; from SIM_LEFT on: one that kernel number written - SIM_LEFT has left for the swap
+ * behind it, and nobody has read. */
+enum { SIM_EMPTY, SIM_WRITTEN, SIM_LEFT };
 typedef struct SimPage {
   SimVersion *versions;
   uint8_t written[SIM_PAGE];
@@ -122,11 +126,12 @@ typedef struct SimPage {
 } SimPage;
 
 /* A piece of global memory. born: elements whose page was not made yet count as written. pitch: from one row to the
- * next, of which `row` elements are points; 0: all elements are. writer: the kernel that last stored to it, or NULL. */
+ * next, of which `row` elements are points; 0: all elements are. renewed: what it held was left behind with a round.
+ * writer: the kernel that last stored to it, or NULL. */
 typedef struct SimMemory {
   char *data;
   Type type;
-  bool born;
+  bool born, renewed;
   int64_t elements, pitch, row;
   SimPage **pages;
   const Kernel *writer;
@@ -202,13 +207,13 @@ typedef struct SimThread {
 
 /* A kernel made ready under the params. presets: first the nblock_presets that change from block to block, then up to
  * nlaunch_presets those that may change from launch to launch. granule: bytes of the smallest element of a shared
- * array. writes[i]: does it store to buffer i? near: there are barriers between neighbouring warps in it, of which a
- * block has `nwarps`, of `warp` threads each, 2 to the power of `lane_bits`; every `lanes` of them trade values. What
- * follows is made at its first launch and used in all: the threads of a block and the orders of threads and blocks,
- * both shuffled again and again; reads, if `near` or `signals`: of each granule, warp by warp, and then the bulk copies
- * of each. signals: there are signals in it, of which signal[n] is that in bytes 8 n and on. A cluster of blocks is run
- * as one block of all their threads, `cluster` times block_threads, with the shared memory of all, block_bytes each;
- * such kernels count as ones with signals. */
+ * array. writes[i]: does it store to buffer i? renews[i]: is what it stores there for a swap behind it? near: there are
+ * barriers between neighbouring warps in it, of which a block has `nwarps`, of `warp` threads each, 2 to the power of
+ * `lane_bits`; every `lanes` of them trade values. What follows is made at its first launch and used in all: the
+ * threads of a block and the orders of threads and blocks, both shuffled again and again; reads, if `near` or
+ * `signals`: of each granule, warp by warp, and then the bulk copies of each. signals: there are signals in it, of
+ * which signal[n] is that in bytes 8 n and on. A cluster of blocks is run as one block of all their threads, `cluster`
+ * times block_threads, with the shared memory of all, block_bytes each; such kernels count as ones with signals. */
 typedef struct SimKernel {
   const Kernel *kernel;
   int32_t ninsns, nslots, npresets, nblock_presets, nlaunch_presets, nthreads;
@@ -217,7 +222,7 @@ typedef struct SimKernel {
   SimArray *arrays;
   int64_t shared_bytes, private_cells, blocks[MAX_RANK], nblocks;
   int granule;
-  bool *writes, near, signals;
+  bool *writes, *renews, near, signals;
   int nwarps, warp, lanes, lane_bits, cluster, block_threads;
   int64_t block_bytes;
   SimSignal *signal;
@@ -251,7 +256,8 @@ typedef struct SimPending {
 
 /* A run. seen: all that probes saw when so many steps were done, or before, has been handed out. memory[i] is what
  * buffer i stands for now. Counters launch, period, block_epoch and interval never repeat in a run. keep[f]: stores to
- * field f are dropped (inits of fields that have data already). since: what periods with this number and later ones do
+ * field f are dropped (inits of fields that have data already). passing[l]: which buffers hold nothing when a round of
+ * loop l begins; NULL: not looked at yet. since: what periods with this number and later ones do
  * is not ordered with what the running launch does. interval: all threads are as many barriers behind the block's
  * begin; what they did before interval `met`, when the whole block met last, is done for all. */
 typedef struct Sim {
@@ -270,6 +276,7 @@ typedef struct Sim {
   SimMember *members; /* of the running launch, which is alone in it as a rule, and in any order if it is not */
   bool *writes;       /* do any that may run now store to buffer i? */
   const bool *keep;
+  bool **passing;
   SimKernel *k;   /* the kernel being run, from here on */
   uint32_t first; /* the number of its first thread among those of s->members */
   int64_t step, seen;
@@ -301,6 +308,11 @@ static inline bool sim_is_kept(const Sim *s, int buffer) {
   const Buffer *b = &s->m->buffers[buffer];
   return s->keep && b->kind == BUFFER_FIELD && s->keep[b->field];
 }
+
+/* A round of loop `loop` begins (HostMachine.round). Does what is computed once set buffer `b`? Fills k->renews. */
+void sim_round(void *user, int loop);
+bool sim_is_set_once(const Module *m, int b);
+void sim_find_renewed(Sim *s, SimKernel *k);
 
 /* Each does one load or store of instruction `i` of s->k for the thread, or reports a fault; a load that fails gives a
  * true 0. */

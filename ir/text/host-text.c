@@ -33,7 +33,7 @@ void loop_reductions_print(Str *s, const Module *m, int i) {
       text_put(s, m, " reduce %@", m->reductions[k].name);
 }
 
-/* "    repeat @pressure up to N reduce @left {...}": loop number `i`, with its reductions. */
+/* "    repeat @pressure up to N reduce @left renews @r {...}": loop number `i`, with its reductions. */
 static void print_loop(Str *s, const Module *m, int i) {
   const HostLoop *l = &m->host.loops[i];
   text_put(s, m, "    repeat %@ up to %a%s", l->name, l->most,
@@ -41,6 +41,8 @@ static void print_loop(Str *s, const Module *m, int i) {
            : l->count < 0 ? " counting down"
                           : "");
   loop_reductions_print(s, m, i);
+  for (int k = 0; k < l->nrenewed; k++)
+    text_put(s, m, " renews %@", m->fields[l->renewed[k]].name);
   str_add(s, " {\n");
   for (int k = 0; k < l->nseqs; k++) {
     str_addf(s, "      rounds %d", (int)l->seqs[k].steps);
@@ -138,6 +140,10 @@ static void parse_loop(Parser *p, Loc at) {
   if (reader_accept_word(&p->r, "counting"))
     l.count = reader_accept_word(&p->r, "up") ? 1 : (reader_expect_word(&p->r, "down"), -1);
   text_loop_reductions(p, p->m->host.nloops);
+  while (reader_accept_word(&p->r, "renews")) {
+    int32_t f = text_ref(p, module_find_field, "field");
+    ARENA_PUSH(p->arena, l.renewed, l.nrenewed, f);
+  }
   reader_expect(&p->r, "{");
   parse_sequences(p, "rounds", &l.nseqs, &l.seqs);
   reader_expect(&p->r, "}");

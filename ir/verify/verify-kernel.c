@@ -321,6 +321,9 @@ static void check_loop(Verifier *v, int i) {
   if (v->m->part)
     verify_fail(v, l->loc, "a module for a part of a grid has no loops: there is no exchange between their rounds");
   verify_affine(v, l->loc, l->most);
+  for (int k = 0; k < l->nrenewed; k++)
+    if (l->renewed[k] < 0 || l->renewed[k] >= v->m->nfields)
+      verify_fail(v, l->loc, "it renews field number %d, and there are %d", l->renewed[k], v->m->nfields);
   check_sequences(v, l->nseqs, l->seqs, i);
   for (int k = 0; k < l->nseqs; k++)
     for (int j = 0; j < l->seqs[k].nops; j++)

@@ -429,9 +429,10 @@ static int join(Small *s, int n, const HostOp *op) {
   return m->nkernels - 1;
 }
 
-/* Leaves of loop `l`, and of those within it, rounds of nothing. */
+/* Leaves of loop `l`, and of those within it, rounds of nothing, which renew nothing either. */
 static void empty_loop(const Small *s, int l) {
   HostLoop *loop = &s->m->host.loops[l];
+  loop->nrenewed = 0;
   for (int q = 0; q < loop->nseqs; q++) {
     HostSeq *seq = &loop->seqs[q], out = {.steps = seq->steps};
     for (int i = 0; i < seq->nops; i++)

@@ -67,6 +67,8 @@ void lower_repeats(Lowering *lo) {
   h->loops = ARENA_ARRAY(lo->out->arena, HostLoop, m->nrepeats);
   for (int i = 0; i < m->nrepeats; i++)
     h->loops[i] = (HostLoop){.name = m->repeats[i].name, .most = m->repeats[i].most, .loc = m->repeats[i].loc};
+  for (int i = 0; i < m->nrepeats; i++)
+    lower_renewed(lo, i);
   for (int i = 0; i < h->nseqs; i++) {
     HostSeq flat = h->seqs[i];
     int at = 0;

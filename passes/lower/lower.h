@@ -7,6 +7,7 @@
  *   lower-reduce.c   reductions between time tiles
  *   lower-rows.c     reductions joined to the stencils that make the values
  *   lower-repeat.c   repeats within a step
+ *   renewed.c        what their rounds set as a whole before they read it
  *   sweep.c          sweeps, launches of their own (columns.h: sweep-turn.c, those along the last dimension)
  *   lower-tests.c    which words of tests a kernel looks at
  *   lower-tiles.c    the modules of all families of tiles
@@ -272,6 +273,12 @@ int next_border(const Module *m, int after);
 void push_borders(Lowering *lo, HostSeq *seq, int stage);
 /* Makes loops of what is marked in all sequences of steps; for lowering_finish. */
 void lower_repeats(Lowering *lo);
+
+/* ---------------------------------------------------------------- renewed.c */
+
+/* Has the loop of repeat number `repeat` say which fields its rounds renew. */
+void lower_renewed(Lowering *lo, int repeat);
+
 /* ---------------------------------------------------------------- sweep.c */
 
 /* Adds the kernel of launch `l`, of one sweep or two, which advances by `steps`, and its launch to `seq`; kernels of

@@ -1,0 +1,97 @@
+/* sim-order.c: the order of launches. What belongs to a round holds nothing when the round begins, and what a launch
+ * leaves for the swap behind it is not written over before that. */
+#include "ir/sim/simulate.h"
+
+/* Looking at what launches store to: in rounds of loop `loop` (in[b]: buffer b), and elsewhere. */
+typedef struct Stores {
+  const Sim *s;
+  int32_t loop;
+  bool *in, *out;
+} Stores;
+
+/* Notes what the launches of `seq` store to, and those of its loops; rounds: they are in such rounds. */
+static void note_stores(const Stores *x, const HostSeq *seq, bool rounds) {
+  const Module *m = x->s->m;
+  for (int i = 0; i < seq->nops; i++) {
+    const HostOp *op = &seq->ops[i];
+    for (int b = 0; op->kind == HOST_LAUNCH && b < m->nbuffers; b++)
+      if (x->s->kernels[op->a].writes[b])
+        (rounds ? x->in : x->out)[b] = true;
+    for (int q = 0; op->kind == HOST_REPEAT && q < m->host.loops[op->a].nseqs; q++)
+      note_stores(x, &m->host.loops[op->a].seqs[q], rounds || op->a == x->loop);
+  }
+}
+
+/* Does loop `loop` renew the field of buffer `b`? */
+static bool is_renewed(const Module *m, int32_t loop, const Buffer *b) {
+  for (int i = 0; i < m->host.loops[loop].nrenewed; i++)
+    if (m->host.loops[loop].renewed[i] == b->field)
+      return true;
+  return false;
+}
+
+/* May points of buffer `b` be left as they are by what sets the field as a whole: dry ones, whose values are there? */
+static bool is_left_alone(const Module *m, int b) {
+  bool alone = sim_is_set_once(m, b);
+  for (int k = 0; k < m->nkernels; k++)
+    for (int i = 0; i < m->kernels[k].nargs; i++)
+      if (m->kernels[k].args[i].kind == KARG_BUFFER && m->kernels[k].args[i].writes && m->kernels[k].args[i].index == b)
+        alone = alone || m->kernels[k].skips_dry || m->kernels[k].by_class || m->kernels[k].idles;
+  return alone;
+}
+
+/* Which buffers hold nothing when a round of loop `loop` begins: those of temp fields that rounds of it alone store to,
+ * and of fields that it renews. */
+static bool *passing_in(const Sim *s, int32_t loop) {
+  const Module *m = s->m;
+  Stores x = {s, loop, ARENA_ARRAY(s->arena, bool, m->nbuffers + 1), ARENA_ARRAY(s->arena, bool, m->nbuffers + 1)};
+  for (int i = 0; i < m->host.nseqs; i++)
+    note_stores(&x, &m->host.seqs[i], false);
+  for (int b = 0; b < m->nbuffers; b++) {
+    const Buffer *buffer = &m->buffers[b];
+    bool temp = buffer->kind == BUFFER_FIELD && m->fields[buffer->field].temp && x.in[b] && !x.out[b];
+    x.in[b] = temp || (buffer->kind == BUFFER_FIELD && is_renewed(m, loop, buffer) && !is_left_alone(m, b));
+  }
+  return x.in;
+}
+
+void sim_round(void *user, int loop) {
+  Sim *s = user;
+  if (!s->passing[loop])
+    s->passing[loop] = passing_in(s, loop);
+  for (int b = 0; b < s->m->nbuffers; b++)
+    if (s->passing[loop][b]) {
+      sim_memory_forget(s->memory[b]);
+      s->memory[b]->renewed = true;
+    }
+}
+
+/* Does what is computed once set buffer `b`? */
+bool sim_is_set_once(const Module *m, int b) {
+  const HostSeq *once = &m->host.once;
+  for (int i = 0; i < once->nops; i++) {
+    const Kernel *k = once->ops[i].kind == HOST_LAUNCH ? &m->kernels[once->ops[i].a] : NULL;
+    for (int j = 0; k && j < k->nargs; j++)
+      if (k->args[j].kind == KARG_BUFFER && k->args[j].writes && k->args[j].index == b)
+        return true;
+  }
+  return false;
+}
+
+/* Does kernel `k` store to another buffer of the field of buffer `b` too? */
+static bool writes_another(const Sim *s, const SimKernel *k, int b) {
+  const Buffer *x = s->m->buffers;
+  for (int i = 0; i < s->m->nbuffers; i++)
+    if (i != b && k->writes[i] && x[i].kind == BUFFER_FIELD && x[i].field == x[b].field)
+      return true;
+  return false;
+}
+
+void sim_find_renewed(Sim *s, SimKernel *k) {
+  k->renews = ARENA_ARRAY(s->arena, bool, s->m->nbuffers + 1);
+  for (int b = 0; b < s->m->nbuffers; b++) {
+    const Buffer *x = &s->m->buffers[b];
+    k->renews[b] =
+        k->writes[b] && x->kind == BUFFER_FIELD && x->copy && !sim_is_set_once(s->m, b) && !writes_another(s, k, b);
+  }
+}
