@@ -1,30 +1,28 @@
 /* driver/data/joint-beside.c: a step of files of all ranks that is written while the run goes on. Each rank takes
- * copies of what its parts have, and has a thread write them; that needs no MPI, which one thread alone may use. Where
- * the next step is due, or the run ends, all ranks wait for their threads, and end the step together. */
+ * copies of what its parts have, and has a thread write them, or, of a file with compressed arrays, compress those:
+ * where they go is known when all ranks know how long they are. Neither needs MPI, which one thread alone may use.
+ * Where the next step is due, or the run ends, all ranks wait for their threads, and end the step together. */
 #include "driver/data/joint.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The values of an array on part number `i` of the plan. */
-static Stored *values_of(const Joint *x, int array, int i) {
+Stored *beside_values(const Joint *x, int array, int i) {
   const Split *split = x->job->plan->split;
   return &x->beside->values[array * (split->end - split->begin) + i - split->begin];
 }
 
-/* Writes what this rank has of the array. */
+/* Writes what this rank has of the array, which is not pressed. */
 static bool put(const Joint *x, int array) {
   const Split *split = x->job->plan->split;
   bool ok = true;
-  if (x->pieces[array].pressed)
-    return put_pressed(x, array, x->beside->fd);
   for (int i = split->begin; i < split->end && ok; i++)
-    ok = put_values(x, &split->part[i], array, values_of(x, array, i), x->beside->fd);
+    ok = put_values(x, &split->part[i], array, beside_values(x, array, i), x->beside->fd);
   return ok;
 }
 
-/* The life of the thread. */
+/* The life of a thread that writes. */
 static void *write_all(void *arg) {
   const Joint *x = arg;
   Beside *b = x->beside;
@@ -37,51 +35,91 @@ static void *write_all(void *arg) {
   return NULL;
 }
 
-/* Takes all values. */
+/* The life of one that compresses. */
+static void *press_all_arrays(void *arg) {
+  Joint *x = arg;
+  Beside *b = x->beside;
+  for (int i = 0; i < x->narrays && !b->wrong; i++) {
+    if (x->pieces[i].pressed && !joint_press(x, i, b->mine[i]))
+      b->wrong = ENOMEM;
+    free(b->mine[i]);
+    b->mine[i] = NULL;
+  }
+  return NULL;
+}
+
+/* Takes all values that are written as they are. */
 static StcStatus take_values(Joint *x) {
   const Split *split = x->job->plan->split;
   StcStatus s = STC_OK;
   for (int a = 0; a < x->narrays; a++)
     for (int i = split->begin; i < split->end && !x->pieces[a].pressed && !s; i++)
-      s = stored_get(x, &split->part[i], a, values_of(x, a, i));
+      s = stored_get(x, &split->part[i], a, beside_values(x, a, i));
   return s;
 }
 
-/* Frees all. */
-static void forget(Joint *x) {
+void beside_end(Joint *x) {
   const Split *split = x->job->plan->split;
-  for (int i = 0; i < x->narrays * (split->end - split->begin) && x->beside->values; i++)
-    stored_free(&x->beside->values[i]);
-  free(x->beside->values);
-  free(x->beside);
+  Beside *b = x->beside;
+  for (int i = 0; b && b->values && i < x->narrays * (split->end - split->begin); i++)
+    stored_free(&b->values[i]);
+  for (int i = 0; b && b->mine && i < x->narrays; i++)
+    free(b->mine[i]);
+  if (b) {
+    free(b->values);
+    free(b->mine);
+  }
+  free(b);
   x->beside = NULL;
 }
 
-StcStatus beside_start(Joint *x, int64_t step, int fd) {
+/* Room for a step, and for what is written of it as it is. */
+static StcStatus make(Joint *x, int64_t step, int fd) {
   const Split *split = x->job->plan->split;
   Beside *b = x->beside = calloc(1, sizeof *b);
-  if (b)
+  if (b) {
+    b->step = step;
+    b->fd = fd;
     b->values = calloc((size_t)(x->narrays * (split->end - split->begin)) + 1, sizeof *b->values);
-  StcStatus s = b && b->values ? take_values(x) : (context_error(x->job->c->context, "out of memory"), STC_MEMORY);
-  if (s) {
-    close(fd);
-    return s;
+    b->mine = calloc((size_t)x->narrays + 1, sizeof *b->mine);
   }
-  b->step = step;
-  b->fd = fd;
-  b->started = pthread_create(&b->thread, NULL, write_all, x) == 0;
-  if (!b->started)
-    write_all(x);
-  return STC_OK;
+  return b && b->values && b->mine ? STC_OK : (context_error(x->job->c->context, "out of memory"), STC_MEMORY);
+}
+
+/* Has a thread do it; without one it is done now. */
+static void start(Joint *x, void *(*work)(void *)) {
+  x->beside->started = pthread_create(&x->beside->thread, NULL, work, x) == 0;
+  if (!x->beside->started)
+    work(x);
+}
+
+StcStatus beside_start(Joint *x, int64_t step, int fd) {
+  StcStatus s = make(x, step, fd);
+  s = s ? s : take_values(x);
+  if (s)
+    close(fd);
+  else
+    start(x, write_all);
+  return s;
+}
+
+StcStatus beside_press(Joint *x, int64_t step) {
+  Net *net = x->job->net;
+  StcStatus s = net_agree(net, make(x, step, -1), &(int){0});
+  for (int i = 0; i < x->narrays && !s; i++)
+    if (x->pieces[i].pressed)
+      s = joint_bring(x, i, &x->beside->mine[i]);
+  if (!s)
+    s = net_agree(net, take_values(x), &(int){0});
+  if (!s)
+    start(x, press_all_arrays);
+  return s;
 }
 
 int beside_wait(Joint *x) {
-  int wrong = 0;
   if (x->beside && x->beside->started)
     pthread_join(x->beside->thread, NULL);
-  if (x->beside) {
-    wrong = x->beside->wrong;
-    forget(x);
-  }
-  return wrong;
+  if (x->beside)
+    x->beside->started = false;
+  return x->beside ? x->beside->wrong : 0;
 }

@@ -182,7 +182,7 @@ static void exchange(PieceMove *m) {
   }
 }
 
-/* Frees all but what was pressed. */
+/* Frees all but what is to be pressed. */
 static void move_free(PieceMove *m) {
   const Split *split = m->x->job->plan->split;
   for (int i = 0; m->packed && i < split->end - split->begin; i++)
@@ -191,34 +191,38 @@ static void move_free(PieceMove *m) {
   free(m->cut);
   free(m->messages);
   free(m->room);
-  free(m->mine);
 }
 
-/* Presses my pieces, and notes how long they are. */
-static StcStatus press_mine(const PieceMove *m) {
-  const Net *net = m->x->job->net;
-  Pieces *p = &m->x->pieces[m->array];
+StcStatus joint_bring(Joint *x, int array, char **mine) {
+  PieceMove m = {.x = x, .array = array, .unit = joint_unit(&x->parts[array])};
+  StcStatus s = net_agree(x->job->net, prepare(&m), &(int){0});
+  if (!s)
+    exchange(&m);
+  *mine = m.mine;
+  move_free(&m);
+  return s;
+}
+
+bool joint_press(Joint *x, int array, const char *mine) {
+  const Net *net = x->job->net;
+  Pieces *p = &x->pieces[array];
   int64_t first = joint_first(net, p->n, net->rank), n = joint_first(net, p->n, net->rank + 1) - first;
   p->mine = calloc((size_t)n + 1, sizeof *p->mine);
-  if (!p->mine || !press_all(&p->how, m->x->threads, n, p->begin + first, m->mine, p->mine))
-    return context_error(m->x->job->c->context, "no memory on this computer to compress field %s",
-                         m->x->parts[m->array].name),
-           STC_MEMORY;
+  if (!p->mine || !press_all(&p->how, x->threads, n, p->begin + first, mine, p->mine))
+    return false;
   for (int64_t k = 0; k < n; k++)
     p->size[first + k] = p->mine[k].size;
-  return STC_OK;
+  return true;
 }
 
-StcStatus joint_press(Joint *x, int array) {
+StcStatus joint_tell_sizes(Joint *x, int array, bool ok) {
   Net *net = x->job->net;
   Pieces *p = &x->pieces[array];
-  PieceMove m = {.x = x, .array = array, .unit = joint_unit(&x->parts[array])};
-  StcStatus s = net_agree(net, prepare(&m), &(int){0});
-  if (!s) {
-    exchange(&m);
-    s = net_agree(net, press_mine(&m), &(int){0});
-  }
-  move_free(&m);
+  StcStatus s = STC_OK;
+  if (!ok)
+    s = (context_error(x->job->c->context, "no memory on this computer to compress field %s", x->parts[array].name),
+         STC_MEMORY);
+  s = net_agree(net, s, &(int){0});
   for (int r = 0; r < net->size && !s; r++) {
     int64_t first = joint_first(net, p->n, r);
     net->broadcast(net, p->size + first, (size_t)(joint_first(net, p->n, r + 1) - first) * sizeof *p->size, r);

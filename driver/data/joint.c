@@ -1,7 +1,7 @@
 /* driver/data/joint.c: files that all ranks write together, where no rank has the whole grid. Rank 0 makes room for a
  * step, and says where what goes; then each rank writes what its parts own, and rank 0 ends the step. What is
- * compressed each rank writes after it was pressed (joint-pieces.c), or rank 0, which is sent it piece by piece. A step
- * may end later than the run goes on (joint-beside.c). */
+ * compressed each rank writes after it was pressed (joint-pieces.c), or rank 0, which is sent it piece by piece. The
+ * run may go on before a step ends (joint-beside.c). */
 #include "driver/data/joint.h"
 
 #include <errno.h>
@@ -146,21 +146,24 @@ bool put_values(const Joint *x, const PartPlan *part, int array, const Stored *v
   return part_each(x->job->plan, part, field, false, put_run, &p) == STC_OK;
 }
 
-/* Writes what the parts of this rank own of an array that is written as it is. */
+/* Writes what the parts of this rank own of an array that is written as it is: what was taken of them, if it was. */
 static StcStatus put_array(Joint *x, int array, int fd) {
   const Split *split = x->job->plan->split;
   StcStatus s = STC_OK;
   for (int i = split->begin; i < split->end && !s; i++) {
-    Stored v;
-    s = stored_get(x, &split->part[i], array, &v);
-    if (!s && !put_values(x, &split->part[i], array, &v, fd))
+    Stored v = {0};
+    const Stored *taken = x->beside ? beside_values(x, array, i) : &v;
+    if (!x->beside)
+      s = stored_get(x, &split->part[i], array, &v);
+    if (!s && !put_values(x, &split->part[i], array, taken, fd))
       s = no_write(x);
     stored_free(&v);
   }
   return s;
 }
 
-bool put_pressed(const Joint *x, int array, int fd) {
+/* Writes the pieces of an array that this rank has pressed. */
+static bool put_pressed(const Joint *x, int array, int fd) {
   const Net *net = x->job->net;
   const Pieces *p = &x->pieces[array];
   int64_t first = joint_first(net, p->n, net->rank), end = joint_first(net, p->n, net->rank + 1);
@@ -243,14 +246,8 @@ static StcStatus begin_step(Joint *x, int64_t step) {
   return s;
 }
 
-/* Is an array, are all, written by offsets? */
+/* Is an array written by offsets? One that is not pressed is. */
 static bool has_places(const Pieces *p) { return p->n == 0 || p->place[0] >= 0; }
-static bool all_have_places(const Joint *x) {
-  bool all = true;
-  for (int i = 0; i < x->narrays; i++)
-    all &= has_places(&x->pieces[i]);
-  return all;
-}
 
 /* Writes all arrays. */
 static StcStatus put_arrays(Joint *x) {
@@ -307,6 +304,7 @@ static StcStatus end_step(Joint *x, int64_t step, StcStatus s) {
 /* What follows a step, begun or not, that came to `s`. */
 static StcStatus leave_step(Joint *x, int64_t step, StcStatus s) {
   forget_pressed(x);
+  beside_end(x);
   if (!s)
     note_nan(x, step);
   if (s && x->job->net->rank == 0)
@@ -325,19 +323,62 @@ static StcStatus put_beside(Joint *x, int64_t step) {
   return leave_step(x, step, end_step(x, step, s));
 }
 
+/* Is anything to be pressed? */
+static bool any_pressed(const Joint *x) {
+  bool any = false;
+  for (int i = 0; i < x->narrays; i++)
+    any |= x->pieces[i].pressed;
+  return any;
+}
+
+/* Writes a step of which all is pressed that is to be. */
+static StcStatus put_step(Joint *x, int64_t step) {
+  StcStatus s = begin_step(x, step);
+  return leave_step(x, step, s ? s : end_step(x, step, put_arrays(x)));
+}
+
+/* Presses what is to be pressed of the step, now. */
+static StcStatus press_now(Joint *x) {
+  StcStatus s = STC_OK;
+  for (int i = 0; i < x->narrays && !s; i++) {
+    char *mine = NULL;
+    if (!x->pieces[i].pressed)
+      continue;
+    s = joint_bring(x, i, &mine);
+    s = s ? s : joint_tell_sizes(x, i, joint_press(x, i, mine));
+    free(mine);
+  }
+  return s;
+}
+
 StcStatus joint_step(Joint *x, int64_t step, bool beside) {
+  StcStatus s = STC_OK;
+  if (beside && any_pressed(x))
+    return (s = beside_press(x, step)) ? leave_step(x, step, s) : STC_OK;
+  if ((s = press_now(x)))
+    return leave_step(x, step, s);
+  if (!beside)
+    return put_step(x, step);
+  s = begin_step(x, step);
+  return s ? leave_step(x, step, s) : put_beside(x, step);
+}
+
+/* The step that was pressed beside the run. */
+static StcStatus finish_pressed(Joint *x) {
+  int64_t step = x->beside->step;
+  bool ok = !beside_wait(x);
   StcStatus s = STC_OK;
   for (int i = 0; i < x->narrays && !s; i++)
     if (x->pieces[i].pressed)
-      s = joint_press(x, i);
-  if (s || (s = begin_step(x, step)))
-    return leave_step(x, step, s);
-  return beside && all_have_places(x) ? put_beside(x, step) : leave_step(x, step, end_step(x, step, put_arrays(x)));
+      s = joint_tell_sizes(x, i, ok);
+  return s ? leave_step(x, step, s) : put_step(x, step);
 }
 
 StcStatus joint_finish(Joint *x) {
   if (!x->beside)
     return STC_OK;
+  if (x->beside->fd < 0)
+    return finish_pressed(x);
   int64_t step = x->beside->step;
   errno = beside_wait(x);
   StcStatus s = net_agree(x->job->net, errno ? no_write(x) : STC_OK, &(int){0});

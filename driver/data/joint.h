@@ -2,7 +2,7 @@
  *
  *   joint.c         opening, steps and closing; values that are written as they are, each rank its own at their places
  *   joint-file.c    one file that all ranks find
- *   joint-beside.c  a step written by a thread of each rank, while the run goes on
+ *   joint-beside.c  a step written, or what is to be compressed of it, by a thread of each rank, while the run goes on
  *   joint-pieces.c  values that are compressed: brought to the rank that does it
  *   press.c         compressing
  *
@@ -69,12 +69,14 @@ typedef struct Stored {
   const char *values;
 } Stored;
 
-/* A step that a thread writes, to `fd`: by array and part here, what is written of it as it is (malloc). wrong: errno
- * of what has gone wrong, 0: nothing. */
+/* A step that a thread writes, to `fd`, or (fd -1) compresses, to be written when that is done: by array and part here,
+ * what is written of it as it is (malloc); by array, what of it this rank compresses (malloc). wrong: errno of what has
+ * gone wrong, 0: nothing. */
 typedef struct Beside {
   int64_t step;
   int fd, wrong;
   Stored *values;
+  char **mine;
   pthread_t thread;
   bool started;
 } Beside;
@@ -120,16 +122,22 @@ void stored_free(Stored *v);
 static inline int64_t joint_unit(const FieldPart *p) { return p->points ? (int64_t)p->bytes / p->points : 0; }
 /* The first piece of rank `r`, of `n` in all. */
 static inline int64_t joint_first(const Net *net, int64_t n, int r) { return n * r / net->size; }
-/* Write what part `part`, which is here, owns of an array that is written as it is, and the pieces that this rank has
- * pressed, to their places. False: errno says why not. */
+/* Writes what part `part`, which is here, owns of an array that is written as it is. False: errno says why not. */
 bool put_values(const Joint *x, const PartPlan *part, int array, const Stored *v, int fd);
-bool put_pressed(const Joint *x, int array, int fd);
-/* joint-beside.c: takes what this rank has of the step, and has a thread write it to `fd`, which it closes; waits for
- * that, and gives errno of what went wrong, 0: nothing. */
+/* joint-beside.c: takes what this rank has of the step, and has a thread write it to `fd`, which it closes. Takes it,
+ * too, and has a thread press what is to be pressed; all ranks call that. Waits for the thread, and gives errno of what
+ * went wrong, 0: nothing. The values of an array on part number `i` of the plan as they were taken. The end. */
 StcStatus beside_start(Joint *x, int64_t step, int fd);
+StcStatus beside_press(Joint *x, int64_t step);
 int beside_wait(Joint *x);
-/* Presses the pieces of an array, each rank its own, and lets all know their sizes. All ranks call it. */
-StcStatus joint_press(Joint *x, int array);
+Stored *beside_values(const Joint *x, int array, int i);
+void beside_end(Joint *x);
+/* joint-pieces.c: brings the values of this rank's pieces of an array together, *mine (malloc, also after an error);
+ * presses them, by no means of MPI, false: there is no memory; lets all know their sizes, unless a rank has none
+ * (`ok`). All ranks call the first and the last. */
+StcStatus joint_bring(Joint *x, int array, char **mine);
+bool joint_press(Joint *x, int array, const char *mine);
+StcStatus joint_tell_sizes(Joint *x, int array, bool ok);
 
 /* On rank 0: fills in what `fd` is, to be found under that name (NULL: among what this process has open). */
 void shared_file(SharedFile *file, int fd, const char *temporary);
