@@ -1,12 +1,14 @@
 /* disk.c: memory of this computer that is a file without a name, so that more than there is memory fits: the system
  * keeps in memory what of the file there is room for, and the disk has the rest. Nothing of the file is left when the
- * process ends, however it ends. Its blocks are reserved when it is made, so a disk that is full is an error then, and
- * no signal (SIGBUS) later; a disk that fails while mapped memory is read is one. */
+ * process ends, however it ends. Its blocks are reserved when it is made, so a disk that is full is an error then. A
+ * disk that fails while mapped memory is read or written is a signal (SIGBUS), on whatever thread: nobody can go on, so
+ * a handler says what has happened, and ends the process. */
 #include "driver/device/device.h"
 #include "driver/files/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,74 @@
 enum { IN_MEMORY = 0x01021994 };
 /* Bytes that the system is asked at once to read ahead: it reads no more than that, or little more, by one call. */
 enum { READ_AHEAD = 1 << 19 };
+
+/* ---------------------------------------------------------------- a disk that fails under mapped memory */
+
+/* Memory that is mapped, and what is to be said where it cannot be read or written. bytes: 0: it is free to be another.
+ * They are never freed, for a handler may look at them at any time. */
+typedef struct Mapping {
+  struct Mapping *next;
+  char *memory;
+  size_t bytes;
+  char said[1024];
+} Mapping;
+static Mapping *mappings;
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+
+/* The signal's handler: ends the process where it is for such memory. For any other the signal does what it always
+ * does, as soon as it comes again. */
+static void end_by_signal(int signal, siginfo_t *info, void *context) {
+  const char *at = info->si_addr;
+  (void)context;
+  for (const Mapping *m = __atomic_load_n(&mappings, __ATOMIC_ACQUIRE); m; m = m->next)
+    if (at >= m->memory && at < m->memory + m->bytes) {
+      ssize_t written = write(STDERR_FILENO, m->said, strlen(m->said));
+      (void)written;
+      _exit(STC_IO);
+    }
+  sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+}
+
+/* Has the handler be called, unless the process has one of its own. */
+static void handle_signal(void) {
+  struct sigaction now, own = {.sa_sigaction = end_by_signal, .sa_flags = SA_SIGINFO};
+  if (sigaction(SIGBUS, NULL, &now) == 0 && now.sa_handler == SIG_DFL && !(now.sa_flags & SA_SIGINFO))
+    sigaction(SIGBUS, &own, NULL);
+}
+
+/* Notes memory that is mapped; where there is no memory for that the signal does what it always does. */
+static void note_mapping(const DiskFile *f, void *memory, size_t bytes) {
+  pthread_mutex_lock(&guard);
+  Mapping *m = mappings;
+  while (m && m->bytes)
+    m = m->next;
+  bool new = !m;
+  m = new ? calloc(1, sizeof *m) : m;
+  if (m) {
+    snprintf(m->said, sizeof m->said,
+             "stc: error: the file in %s that the fields are in cannot be read or written: its disk fails; set TMPDIR "
+             "to a folder of another\n",
+             f->folder);
+    m->memory = memory;
+    m->bytes = bytes;
+  }
+  if (m && new) {
+    m->next = mappings;
+    __atomic_store_n(&mappings, m, __ATOMIC_RELEASE);
+  }
+  handle_signal();
+  pthread_mutex_unlock(&guard);
+}
+
+/* Forgets it. */
+static void forget_mapping(const void *memory) {
+  pthread_mutex_lock(&guard);
+  for (Mapping *m = mappings; m; m = m->next)
+    m->bytes = m->memory == memory ? 0 : m->bytes;
+  pthread_mutex_unlock(&guard);
+}
+
+/* ---------------------------------------------------------------- the file */
 
 /* The folder for files that may be large: unlike /tmp, /var/tmp is no memory on usual systems. */
 static const char *large_folder(void) {
@@ -79,10 +149,14 @@ void *disk_map(DiskFile *f, size_t room, size_t *place) {
     return NULL;
   *place = f->used;
   f->used += room;
+  note_mapping(f, memory, room);
   return memory;
 }
 
-void disk_unmap(void *memory, size_t room) { munmap(memory, room); }
+void disk_unmap(void *memory, size_t room) {
+  forget_mapping(memory);
+  munmap(memory, room);
+}
 
 /* Reports that the file cannot be read, or written, as errno says. */
 static StcStatus failed(Workspace *w, const DiskFile *f, const char *how) {
