@@ -141,12 +141,18 @@ static StcStatus check_program(StcPlan *p) {
   return STC_OK;
 }
 
+/* Where the program has what phases are needed for. */
+static Loc loc_of_phases(const Module *m) {
+  const ParamArray *state = module_state(m);
+  return m->nrepeats ? m->repeats[0].loc : m->nupdates ? m->updates[0].loc : state ? state->loc : module_scaled(m)->loc;
+}
+
 /* What parts cannot take turns with: steps of several programs, one device that its kernels reach other memory from. */
 static StcStatus check_turns(StcPlan *p) {
   const DeviceKind *kind = p->device.kind;
   if (phases_are_needed(p))
     return diag_error(
-               p->w.diags, no_loc(),
+               p->w.diags, loc_of_phases(p->program->reference),
                "%s has steps with `update`, `repeat` or `levels`: parts of its grid cannot take turns on a device yet; "
                "give it the memory that it needs",
                p->program->name),
@@ -157,30 +163,43 @@ static StcStatus check_turns(StcPlan *p) {
   return STC_OK;
 }
 
-/* The dimension that parts which take turns are cut along, the one that was asked for or the slowest that there is a
- * way for; and how many there are for a start, until it is known how many fit the memory. */
-static StcStatus turns_dimension(StcPlan *p, bool asked) {
+/* The dimension that was asked for, or the slowest that there is a way for. */
+static StcStatus asked_dimension(StcPlan *p) {
   Split *s = p->split;
   bool can = false;
   StcStatus st = STC_OK;
   for (int d = 0; d < s->rank && !can && !st; d++) {
     s->turns->dimension = d;
-    can = asked && s->parts[d] > 1;
+    can = s->parts[d] > 1;
     if (!can)
       st = program_can_cut(p->program, arena_printf(p->w.arena, "%d", d), false, &can);
-    can = can && (!asked || s->parts[d] > 1 || s->nparts == 1);
+    can = can && (s->parts[d] > 1 || s->nparts == 1);
   }
   s->turns->dimension = can ? s->turns->dimension : 0;
-  if (asked)
-    return st;
+  return st;
+}
+
+/* The dimension that parts which take turns are cut along, and how many there are for a start, until it is known how
+ * many fit the memory: the slowest that there is a way for and that has as many points, else the longest. Members may
+ * be fewer than parts are needed. */
+static StcStatus turns_dimension(StcPlan *p) {
+  Split *s = p->split;
+  StcStatus st = STC_OK;
   double bytes = 0;
   for (int i = 0; i < p->memory.nslots; i++)
     bytes += (double)p->memory.slots[i].size;
-  int64_t extent = s->hi[s->turns->dimension] - s->lo[s->turns->dimension] + 1,
-          n = (int64_t)(2 * bytes / s->turns->budget);
-  s->parts[s->turns->dimension] = n < 2 ? 2 : n;
-  if (s->parts[s->turns->dimension] * 4 > extent)
-    s->parts[s->turns->dimension] = extent < 8 ? 1 : extent / 4;
+  int64_t longest = 0, parts = (int64_t)(2 * bytes / s->turns->budget);
+  parts = parts < 2 ? 2 : parts;
+  for (int d = 0; d < s->rank && longest < parts && !st; d++) {
+    int64_t extent = s->hi[d] - s->lo[d] + 1;
+    bool can = false;
+    if (extent > longest)
+      st = program_can_cut(p->program, arena_printf(p->w.arena, "%d", d), false, &can);
+    if (can)
+      longest = extent, s->turns->dimension = d;
+  }
+  longest = s->hi[s->turns->dimension] - s->lo[s->turns->dimension] + 1;
+  s->parts[s->turns->dimension] = parts * 4 <= longest ? parts : longest < 8 ? 1 : longest / 4;
   return st;
 }
 
@@ -400,7 +419,7 @@ static StcStatus cut_grid(SplitArgs *a) {
   if (!st && s->turns)
     st = asked ? check_one_dimension(p) : STC_OK;
   if (!st && s->turns)
-    st = turns_dimension(p, asked);
+    st = asked ? asked_dimension(p) : turns_dimension(p);
   if (!st)
     st = split_check_shape(p);
   if (st)

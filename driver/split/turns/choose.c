@@ -268,17 +268,10 @@ static void measure(Choosing *c) {
                                        (t->bandwidth > 0 ? t->bandwidth : SLOW_MEMORY)); /* all, once a launch */
 }
 
-/* There is too little memory. */
+/* There is too little memory for so many parts, 0: as many as there can be. */
 static StcStatus too_little(const Choosing *c, int64_t parts, int64_t steps) {
-  char least[MEMORY_TEXT], budget[MEMORY_TEXT];
-  int64_t most = c->extent < MOST_TURNS ? c->extent : MOST_TURNS;
-  diag_error(
-      c->p->w.diags, no_loc(),
-      "parts of the grid that take turns on %s do not fit %s of its memory: %lld of them, %lld step%s a turn, take "
-      "%s",
-      c->p->device.name, memory_text(budget, c->p->split->turns->budget), (long long)(parts ? parts : most),
-      (long long)steps, steps > 1 ? "s" : "", memory_text(least, bytes_of(c, parts ? parts : most, steps)));
-  return STC_MEMORY;
+  int64_t most = parts ? parts : c->extent < MOST_TURNS ? c->extent : MOST_TURNS;
+  return turns_too_little(c->p, most, steps, bytes_of(c, most, steps));
 }
 
 /* Do so many steps reach around a ring no more than once? */

@@ -45,12 +45,22 @@ static void find_leads(struct Turns *t, const StcPlan *q) {
   }
 }
 
+StcStatus turns_too_little(const StcPlan *p, int64_t parts, int64_t steps, double bytes) {
+  char least[MEMORY_TEXT], budget[MEMORY_TEXT];
+  diag_error(p->w.diags, no_loc(),
+             "parts of the grid that take turns on %s do not fit %s of its memory: %lld of them, %lld step%s a turn, "
+             "take %s; give them as much by --memory, cut another dimension by --split, or choose smaller params",
+             p->device.name, memory_text(budget, p->split->turns->budget), (long long)parts, (long long)steps,
+             steps > 1 ? "s" : "", memory_text(least, bytes));
+  return STC_MEMORY;
+}
+
 /* More memory of the device, unless that would be more than there is to be. */
 static StcStatus more_memory(StcPlan *p, size_t bytes, void **memory) {
   struct Turns *t = p->split->turns;
   StcPlan *q = p->split->part[p->split->begin].plan;
   if (t->used + (double)bytes > t->budget)
-    return device_no_room(&q->device, "parts that take turns", (double)bytes, t->used + (double)bytes);
+    return turns_too_little(p, p->split->nparts, p->split->every, t->used + (double)bytes);
   StcStatus s = device_alloc(&q->device, "parts that take turns", bytes, t->needed, memory);
   t->used += s ? 0 : (double)bytes;
   return s;

@@ -210,7 +210,7 @@ static StcStatus open_aside(StcPlan *p, int slot, int field) {
   t->used += (double)bytes;
   return t->used <= t->budget
              ? device_alloc(&q->device, "parts that take turns", bytes, t->needed, &t->skew->aside[slot])
-             : device_no_room(&q->device, "parts that take turns", (double)bytes, t->used);
+             : turns_too_little(p, p->split->nparts, p->split->every, t->used);
 }
 
 /* Gives slot `slot` of all parts, which has the field, its circle. */
@@ -228,7 +228,9 @@ static StcStatus open_circle(StcPlan *p, int slot, int field) {
   void *memory = NULL;
   StcStatus st = t->used <= t->budget ? kind->circle_new(&q->device, c->bytes, &memory) : STC_OK;
   c->memory = memory;
-  if (!st && !c->memory)
+  if (t->used > t->budget)
+    st = turns_too_little(p, s->nparts, s->every, t->used);
+  else if (!st && !c->memory)
     st = device_no_room(&q->device, "parts that take turns", (double)c->bytes, t->needed);
   for (int i = s->begin; i < s->end && !st; i++) {
     Slot *of = &s->part[i].plan->memory.slots[slot];

@@ -102,6 +102,8 @@ void turns_close_memory(StcPlan *p);
  * no use behind its launches, or (`all`) everything. Who gets a block must wait for those who had it. */
 StcStatus turns_take(StcPlan *p, int i, bool lasts);
 void turns_give_back(StcPlan *p, int i, bool all);
+/* Reports that so many parts and steps a turn take `bytes` bytes, more than there are to be. */
+StcStatus turns_too_little(const StcPlan *p, int64_t parts, int64_t steps, double bytes);
 /* The bytes of a block for so many bytes with so many in front of them. */
 double turns_block(double bytes, size_t lead);
 
