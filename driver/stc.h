@@ -429,6 +429,10 @@ void stc_plan_progress(StcPlan *plan, bool (*fn)(void *user, int64_t done, int64
  * only. A status other than STC_OK, about which fn has sent its message, ends the run with it. */
 typedef StcStatus (*StcWatch)(void *user, StcPlan *plan, int64_t step);
 StcStatus stc_plan_watch(StcPlan *plan, int64_t every, StcWatch fn, void *user);
+/* The program whose steps compute, backwards, the gradient of `p`, for the same target; it belongs to `p`. Its artifact
+ * stands beside that of `p`, whose manifest says how both are launched. NULL in *backward: `p` has no gradient, or none
+ * that can be launched without libstc, which a warning has said. */
+StcStatus stc_program_backward(StcProgram *p, StcProgram **backward);
 /* Gradients. What the program's `gradient` is to, in order: their names, NULL beyond the last. */
 int stc_program_gradient_count(const StcProgram *p);
 const char *stc_program_gradient_name(const StcProgram *p, int i);

@@ -2,6 +2,7 @@
  *
  *   manifest.c           the artifact's manifest (JSON); manifest-values.c bounds and expressions, manifest-host.c the
  *                        host program in it (manifest.h)
+ *   backward.c           the program that computes its gradient backwards; manifest-gradient.c how to launch that
  *   header.c             the host artifact's C header; header-host.c the host program in it,
  *                        header-live.c which blocks have something to do
  *   launcher.c           a GPU's artifact as a C file that runs it

@@ -24,7 +24,8 @@ enum {
   SCHEMA_WITH_EACH = 14,
   SCHEMA_WITH_FOUR = 15,
   SCHEMA_WITH_OWN_SCALARS = 16,
-  SCHEMA_WITH_ONCE = 17
+  SCHEMA_WITH_ONCE = 17,
+  SCHEMA_WITH_GRADIENT = 18
 };
 
 size_t kernel_arg_size(const Module *m, const KArg *a) {
@@ -567,7 +568,9 @@ static json_t *target(const ManifestWriter *w) {
 }
 
 /* The least version whose readers know all that the manifest of `m` has. */
-static int schema_version(const Module *m) {
+static int schema_version(const StcProgram *p, const Module *m) {
+  if (p->backward)
+    return SCHEMA_WITH_GRADIENT;
   if (m->host.once.nops)
     return SCHEMA_WITH_ONCE;
   for (int i = 0; i < m->nparam_arrays; i++)
@@ -623,7 +626,7 @@ static uint32_t checksum(const char *text) {
 
 char *manifest_text(Workspace *ws, const StcProgram *p, const Module *m, const Target *t) {
   ManifestWriter w = {ws->arena, p, m, t};
-  json_t *o = OBJECT("schema", json_string("stc-manifest"), "schema_version", json_integer(schema_version(m)),
+  json_t *o = OBJECT("schema", json_string("stc-manifest"), "schema_version", json_integer(schema_version(p, m)),
                      "versions", json_pack("{s:s, s:s}", "stc", STC_VERSION, "llvm", LLVM_VERSION_STRING), "program",
                      json_string(p->name), "target", target(&w), "floating_point",
                      json_pack("{s:b, s:b}", "contract", (int)m->contract, "fast_math", (int)m->fast_math), "schedule",
@@ -637,8 +640,14 @@ char *manifest_text(Workspace *ws, const StcProgram *p, const Module *m, const T
     set(o, "points", lists(&w));
   if (m->part)
     set(o, "part", part(&w, m->part));
-  SET(o, "fields", fields(&w), "buffers", buffers(&w), "kernels", kernels(&w), "host", manifest_host(&w), "checksum",
-      json_string("00000000"));
+  SET(o, "fields", fields(&w), "buffers", buffers(&w), "kernels", kernels(&w), "host", manifest_host(&w));
+  if (p->backward) {
+    json_t *gradient = manifest_gradient(&w);
+    if (!gradient)
+      return json_decref(o), NULL;
+    set(o, "gradient", gradient);
+  }
+  set(o, "checksum", json_string("00000000"));
   char *text = json_dumps(o, JSON_INDENT(2)), *copy;
   json_decref(o);
   if (!text)

@@ -4,6 +4,7 @@
 
 #include "driver/files/json.h"
 #include "driver/program/program.h"
+#include "passes/transpose/transpose.h"
 
 /* What every part of the manifest is made from. */
 typedef struct ManifestWriter {
@@ -29,5 +30,17 @@ json_t *manifest_expression(const ManifestWriter *w, const Block *b);
 
 /* The host program: init, the sequences of the time loop and of the loops in it, reductions, probes. */
 json_t *manifest_host(const ManifestWriter *w);
+
+/* ---------------------------------------------------------------- manifest-gradient.c */
+
+/* What a launcher must know of a backward program: what it was made of, and which fields must be given to be launched
+ * (backward.c). */
+typedef struct BackwardFacts {
+  AdjointFacts facts;
+  int ngiven;
+  const char **given;
+} BackwardFacts;
+/* How the program's gradient is launched by its backward program, whose manifest stands within. NULL after an error. */
+json_t *manifest_gradient(const ManifestWriter *w);
 
 #endif

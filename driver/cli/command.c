@@ -44,8 +44,9 @@ static const char *with_ending(Arena *a, const char *path, const char *ending) {
   return arena_printf(a, "%.*s.%s", (int)n, path, ending);
 }
 
-/* What a command writes: a file and its bytes; kind: of emit_names, or EMIT_RULE. */
-enum { EMIT_RULE = EMIT_UNKNOWN + 1, MOST_FILES = 4 };
+/* What a command writes: a file and its bytes; kind: of emit_names, EMIT_RULE, or EMIT_BACKWARD: the artifact
+ * of the backward program. */
+enum { EMIT_RULE = EMIT_UNKNOWN + 1, EMIT_BACKWARD, MOST_FILES = 5 };
 typedef struct Output {
   int kind;
   const char *path;
@@ -71,6 +72,8 @@ static void add_rule(const Command *c, OutputList *l) {
 static StcStatus output_bytes(const Command *c, StcProgram *p, const OutputList *l, int i, const char **bytes,
                               size_t *size) {
   const char *paths[MOST_FILES];
+  if (l->file[i].kind == EMIT_BACKWARD)
+    return stc_program_emit(p->backward, STC_EMIT_OBJ, bytes, size);
   if (l->file[i].kind != EMIT_RULE)
     return emit_bytes(p, l->file[i].kind, bytes, size);
   for (int k = 0; k < i; k++)
@@ -133,6 +136,7 @@ static const char *output_what(const Command *c, const OutputList *l, int i) {
   int kind = l->file[i].kind;
   return kind == EMIT_RULE                 ? c->depfile ? "-MF" : "-MD; name the rule's file with -MF"
          : c->emit || kind == STC_EMIT_OBJ ? "-o"
+         : kind == EMIT_BACKWARD           ? "the backward artifact beside it"
          : kind == EMIT_MANIFEST           ? "the manifest beside the artifact"
                                            : "the header beside the artifact";
 }
@@ -210,6 +214,20 @@ static StcStatus list_artifact(const Command *c, StcProgram *p, OutputList *l) {
   return check_manifest(c, out, json, suffix);
 }
 
+/* Adds the artifact of the backward program, if there is one, behind the artifact. Only once the program is final. */
+static StcStatus list_backward(const Command *c, StcProgram *p, OutputList *l) {
+  StcProgram *backward;
+  StcStatus s = stc_program_backward(p, &backward);
+  if (s || !backward)
+    return s;
+  const char *ending = arena_printf(c->arena, "back.%s", stc_program_suffix(p));
+  memmove(&l->file[2], &l->file[1], sizeof l->file[1] * (size_t)(l->n - 1));
+  l->file[1] = (Output){EMIT_BACKWARD, with_ending(c->arena, l->file[0].path, ending)};
+  l->n++;
+  s = check_outputs(c, l);
+  return s ? s : probe_all(c, l);
+}
+
 /* Is this the standard output, a terminal, and `bytes` no text? */
 static StcStatus check_terminal(const Command *c, StcProgram *p, const OutputList *l) {
   const char *bytes;
@@ -273,6 +291,8 @@ static StcStatus compile(const Command *c) {
     s = tune_use(c, NULL, &p, &tuned);
   if (!s)
     tune_remark(c, tuned);
+  if (!s && !c->emit)
+    s = list_backward(c, p, &files);
   if (!s)
     s = emit(c, p, &files);
   stc_program_free(p);

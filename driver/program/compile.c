@@ -359,6 +359,7 @@ void stc_program_free(StcProgram *p) {
   if (!p)
     return;
   StcContext *c = p->w.context;
+  stc_program_free(p->backward);
   for (Build *b = p->builds; b; b = b->next) {
     if (b->jit)
       jit_free(b->jit);

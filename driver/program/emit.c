@@ -140,7 +140,7 @@ static StcStatus text_guarded(void *arg) {
   EmitArgs *e = arg;
   Module *m = program_kernels(e->p);
   e->text = m ? e->make(e->p, m) : NULL;
-  return m ? STC_OK : STC_INPUT;
+  return e->text ? STC_OK : STC_INPUT;
 }
 
 /* Has `make` make *text of the program's kernels, NULL after an error. */
@@ -151,7 +151,10 @@ static StcStatus emit_text(StcProgram *p, MakeText *make, const char **text) {
   return s;
 }
 
-static char *make_manifest(StcProgram *p, const Module *m) { return manifest_text(&p->w, p, m, p->target); }
+static char *make_manifest(StcProgram *p, const Module *m) {
+  StcProgram *backward;
+  return stc_program_backward(p, &backward) ? NULL : manifest_text(&p->w, p, m, p->target);
+}
 static char *make_header(StcProgram *p, const Module *m) {
   return target_info(p->target)->simt ? launcher_header_text(&p->w, p, m, p->target) : header_text(&p->w, p, m);
 }

@@ -215,6 +215,9 @@ struct StcProgram {
   Build *builds;                       /* for the devices that plans were made on */
   const char *bytes[STC_EMIT_OBJ + 1]; /* what stc_program_emit gave, kept */
   size_t sizes[STC_EMIT_OBJ + 1];
+  bool tried_backward;                 /* stc_program_backward has been called: */
+  StcProgram *backward;                /* what it gave, NULL: there is none */
+  const struct BackwardFacts *adjoint; /* and what a launcher of that must know */
 };
 
 /* The same program for a part of the grid, cut along the dimensions that `cut` names, as pass distribute has them.

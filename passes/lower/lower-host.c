@@ -17,13 +17,15 @@ static void add_buffer(Lowering *lo, int f, int copy) {
   ARENA_PUSH(out->arena, out->buffers, out->nbuffers, b);
 }
 
-/* Adds the buffers of the launch-time arrays, the module's first: array number i is buffer i. */
+/* Adds the buffers of the launch-time arrays, the module's first: array number i is buffer i. Each has a name of its
+ * own: backward programs have fields and arrays that are called alike. */
 static void add_param_buffers(Module *out) {
   for (int i = 0; i < out->nparam_arrays; i++) {
     const ParamArray *a = &out->param_arrays[i];
-    Buffer b = {.name = a->name, .kind = BUFFER_PARAM, .field = i};
+    const char *name = module_find_field(out, a->name) < 0 ? a->name : arena_printf(out->arena, "%s.array", a->name);
+    Buffer b = {.name = name, .kind = BUFFER_PARAM, .field = i};
     if (array_is_passing(out, i))
-      b = (Buffer){.name = a->name, .kind = BUFFER_SCRATCH, .type = a->type, .cells = 1, .each = a->each};
+      b = (Buffer){.name = name, .kind = BUFFER_SCRATCH, .type = a->type, .cells = 1, .each = a->each};
     ARENA_PUSH(out->arena, out->buffers, out->nbuffers, b);
   }
 }

@@ -15,6 +15,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Union
 import numpy as np
 
 from . import _arrays as arrays
+from ._adjoint import Adjoint, Gradient
 from ._driver import DRIVERS
 from ._errors import InputError, Message, Owner
 from ._manifest import check
@@ -22,7 +23,7 @@ from ._numbers import I32, I64, whole
 from ._expression import CTYPES, bind, bound, expression, extents, params_of_shapes
 from ._weights import weights
 
-MOST_VERSION = 17
+MOST_VERSION = 18
 WHITE = b" \t\r\n"
 
 
@@ -75,9 +76,6 @@ def _read(path: Path) -> Dict[str, Any]:
     what = check(data)
     if what:
         raise _wrong(f"{path} is damaged: {what}; make the artifact anew")
-    unknown = [key for key in ("points", "probes") if key in data or key in data["host"]]
-    if unknown:
-        raise _wrong(f"{path} has {' and '.join(unknown)}, which stc.load cannot launch: use stc.compile, or stc run")
     return data
 
 
@@ -95,6 +93,7 @@ class Artifact(Owner):
 
     def __init__(self, manifest: Mapping[str, Any], path: Path, device: int):
         self.manifest = manifest
+        self._path, self._device, self._backward = path, device, None
         self._driver = DRIVERS[manifest["target"]["arch"]](device)
         self._driver.load(path, manifest)
         self._finalizer = weakref.finalize(self, self._driver.close)
@@ -105,7 +104,8 @@ class Artifact(Owner):
     @property
     def fields(self) -> List[str]:
         """The names of what has values from step to step; components of vectors and structs one by one ("v.0")."""
-        return [n for n, f in self._fields.items() if not f["temp"] and not f.get("once")]
+        derived = {l["field"] for l in self.manifest.get("points", [])}
+        return [n for n, f in self._fields.items() if not f["temp"] and not f.get("once") and n not in derived]
 
     def run(self, fields: Mapping[str, Any], steps: Optional[int] = None, *, stream: Any = None, first_step: int = 0, **params: Any) -> ArtifactRun:
         """Runs time steps first_step .. first_step + steps - 1 (None: as many as the program says), in place.
@@ -117,11 +117,37 @@ class Artifact(Owner):
         shapes of the fields do not tell. A field that is a series of frames is given all of them, as an array with one axis more, in front, or
         as a function that makes frame j (with None behind the last); or one array without that axis, for all steps.
         """
+        if "probes" in self.manifest["host"]:
+            raise _wrong("the artifact has probes, which stc.load cannot read: use stc.compile, or stc run")
         count = None if steps is None else whole("steps", steps, 0)
         first = whole("first_step", first_step, 0, I64 - (count or 0))
         run = _Run(self, fields, first, params, arrays.stream_handle(stream))
         try:
             return run.all(run.program_steps() if count is None else count)
+        finally:
+            run.close()
+
+
+    def gradient(self, fields: Mapping[str, Any], steps: Optional[int] = None, **params: Any) -> Gradient:
+        """The losses' sum over steps 0 .. steps - 1 (None: as many as the program says), and its derivatives by what the program's `gradient` is to; by
+        components of vectors and structs one by one ("v.0"). The arrays stay as they are. The backward artifact (p.back.ptx) stands beside the artifact.
+        What the backward run needs of each step is kept on the device."""
+        facts = self.manifest.get("gradient")
+        if facts is None:
+            raise _wrong("the artifact has no gradient: its program says none, or stc warned why when it made the artifact")
+        if self._backward is None:
+            file = self._path.with_suffix("." + facts["artifact"])
+            if not file.exists():
+                raise FileNotFoundError(errno.ENOENT, "the artifact that computes the gradient is not there", str(file))
+            self._backward = Artifact(facts["program"], file, self._device)
+        count = None if steps is None else whole("steps", steps, 0, I64 - 1)
+        unknown = {n for n in fields if n not in self._arrays and n not in self.fields}
+        extra = unknown & {a["name"] for a in facts["program"]["arrays"] if "role" not in a}
+        run = _Run(self, {n: v for n, v in fields.items() if n not in extra}, 0, params, 0, aside=True)
+        try:
+            backward = self._backward
+            steps = run.program_steps() if count is None else count
+            return Adjoint(run, lambda given, values: _Run(backward, given, 0, values, 0), facts, fields, steps).all()
         finally:
             run.close()
 
@@ -147,10 +173,10 @@ class _Series:
 
 
 class _Run:
-    """One call of Artifact.run: buffers, scalars, the step."""
+    """One call of Artifact.run: buffers, scalars, the step. aside: arrays on the device are copied, and not worked on."""
 
-    def __init__(self, artifact: Artifact, given: Mapping[str, Any], first_step: int, params: Mapping[str, Any], stream: int):
-        self.a, self.m, self.driver = artifact, artifact.manifest, artifact._driver
+    def __init__(self, artifact: Artifact, given: Mapping[str, Any], first_step: int, params: Mapping[str, Any], stream: int, aside: bool = False):
+        self.a, self.m, self.driver, self.aside = artifact, artifact.manifest, artifact._driver, aside
         self.driver.current()
         self.driver.stream, self.step = stream, first_step
         for name in given:
@@ -175,6 +201,43 @@ class _Run:
         self.live: Dict[str, int] = {}
         for b in self.m["buffers"]:
             self.memory[b["name"]] = self._memory_for(b)
+        for points in self.m.get("points", []):
+            self._place(points)
+
+    def buffer_of(self, field: str) -> Optional[Mapping[str, Any]]:
+        """The buffer that holds a field; None: no kernel uses it."""
+        return next((b for b in self.m["buffers"] if b["kind"] == "field" and b["field"] == field and b["copy"] == 0), None)
+
+    def _coordinates(self, points: Mapping[str, Any], d: int) -> Any:
+        """Those of a list of points along dimension d: an array, or one number for all."""
+        at = points["at"][d]
+        if "number" in at:
+            lower, upper = (bound(points["region"][side][d], self.env) for side in ("lower", "upper"))
+            return np.arange(lower, max(upper + 1, lower))
+        if "array" not in at:
+            return bound(at, self.env)
+        if at["array"] not in self.given:
+            raise _wrong(f"launch-time array {at['array']}, of points, has no values")
+        return np.ravel(arrays.to_numpy(self.given[at["array"]])).astype(np.int64)
+
+    def _place(self, points: Mapping[str, Any]) -> None:
+        """Fills the field that says which points of a list are at each cell, and the array of the next ones at the same place."""
+        name, region = points["field"], points["region"]
+        at = np.broadcast_arrays(*[self._coordinates(points, d) for d in range(len(region["lower"]))], np.zeros(1))[:-1]
+        lower, upper = ([bound(x, self.env) for x in region[side]] for side in ("lower", "upper"))
+        if any(((x < lo) | (x > hi)).any() for x, lo, hi in zip(at, lower, upper)):
+            raise _wrong(f"{points['name']}: a point lies outside of the region")
+        first, nexts, many = np.zeros(self._shape(name), np.int32), np.zeros(max(len(at[0]), 1), np.int32), np.zeros(self._shape(name), np.int32)
+        for p in reversed(range(len(at[0]))):
+            cell = tuple(int(x[p]) - lo for x, lo in zip(at, lower))
+            nexts[p], first[cell] = first[cell], p + 1
+            many[cell] += 1
+            if 0 < points["most"] < many[cell]:
+                raise _wrong(f"{points['name']}: more than {points['most']} points are at one place")
+        for b in self.m["buffers"]:
+            if b["kind"] == "field" and b["field"] == name or b["kind"] == "array" and b["array"] == points.get("next"):
+                values = first if b["kind"] == "field" else nexts
+                self.driver.put(self.memory[b["name"]], values.ctypes.data, values.nbytes)
 
     def _series(self, name: str, value: Any) -> Any:
         """What is given of a field with frames: the series, or a single array."""
@@ -229,16 +292,18 @@ class _Run:
         if b["kind"] == "array" and "values" in self.a._arrays[name]:
             value = self._values(self.a._arrays[name])
         on_device = value is not None and self._is_here(value)
-        if on_device and b["kind"] == "field":
-            where = self._check(name, value, b)
+        where = self._check(name, value, b) if on_device and b["kind"] == "field" else 0
+        if where and not self.aside:
             self.home[b["name"]] = where
             return where
         p = self.driver.alloc(self._elements(b, 1) * b["element_bytes"] + b.get("lead", 0))
         self.own.append(p)
         p += b.get("lead", 0)
-        if value is not None:
+        if where:
+            self.driver.copy(p, where, self._elements(b) * b["element_bytes"])
+        elif value is not None:
             self._fill(p, name, value, b)
-        elif b["kind"] == "array":
+        elif b["kind"] == "array" and self.a._arrays[name].get("role") not in ("next", "series", "state"):
             raise _wrong(f"launch-time array {name} has no values: give {self._elements(b)} of type {b['type']}")
         else:
             self._clear(p, self._elements(b, 1) * b["element_bytes"])
@@ -288,7 +353,7 @@ class _Run:
         source = arrays.to_numpy(value)
         if not arrays.is_shape(source.shape, self._shape(name)) or not np.can_cast(source.dtype, dtype, "same_kind"):
             raise _wrong(f"{name} is of type {b['type']} and shape {self._shape(name)}, but the array is of {source.dtype} and {source.shape}")
-        if b["kind"] == "field" and not self.a._fields[b["field"]]["input"]:
+        if b["kind"] == "field" and not self.a._fields[b["field"]]["input"] and not self.aside:
             _check_writable(name, source)
             self.back.append((b["name"], value))
         dense = np.ascontiguousarray(source, dtype)
@@ -451,22 +516,30 @@ class _Run:
             self._sequence(sequence, at)
             met = self._reduce(name, done, after + first + steps * done)
 
-    def all(self, steps: int) -> ArtifactRun:
-        """Inits before step 0, the steps, results where the caller wants them."""
-        first, met = self.step, None
+    def begin(self, steps: int) -> Optional[str]:
+        """What comes before so many steps; the name of an `until` whose condition is met."""
         if steps:
-            self._check_frames(first + steps - 1)
-        if first == 0:
+            self._check_frames(self.step + steps - 1)
+        if self.step == 0:
             self._init()
         self._once()
-        if first == 0:
-            met = self._reduce(None, first)
-        while self.step < first + steps and met is None:
+        return self._reduce(None, 0) if self.step == 0 else None
+
+    def advance(self, end: int) -> Optional[str]:
+        """Makes steps until `end` of them are done, or one meets the condition of an `until`, whose name that is."""
+        met = None
+        while self.step < end and met is None:
             self._next_frames()
-            sequence, done = self._next(None, self.m["host"]["sequences"], self.step, first + steps)
+            sequence, done = self._next(None, self.m["host"]["sequences"], self.step, end)
             self._sequence(sequence)
             self.step = done
             met = self._reduce(None, done)
+        return met
+
+    def all(self, steps: int) -> ArtifactRun:
+        """Inits before step 0, the steps, results where the caller wants them."""
+        first = self.step
+        met = self.begin(steps) or self.advance(first + steps)
         self._settle()
         for name, value in self.back:
             self._copy_back(name, value)

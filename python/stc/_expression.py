@@ -102,6 +102,11 @@ def _shift(name: str, type: str, x: int, y: int) -> int:
 
 def expression(ops: List[Mapping[str, Any]], env: Mapping[str, Any], index: int = 0) -> Any:
     """The value of a launch-time expression, where index 0 is `index`: operations in order, the last is the result."""
+    return steps_of(ops, env, index)[-1]
+
+
+def steps_of(ops: List[Mapping[str, Any]], env: Mapping[str, Any], index: int = 0) -> List[Any]:
+    """The values of all its operations."""
     values: List[Any] = []
     for op in ops:
         kind = op["op"]
@@ -119,7 +124,7 @@ def expression(ops: List[Mapping[str, Any]], env: Mapping[str, Any], index: int 
                 raise _wrong(f"the manifest has an expression with the operation {kind!r}, which this package does not know")
             v = f(*(values[i] for i in op["arguments"]))
         values.append(rounded(v, op["type"]))
-    return values[-1]
+    return values
 
 
 def _with_parts(params: Mapping[str, Any], known: Set[str]) -> Dict[str, Any]:

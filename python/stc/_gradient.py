@@ -5,10 +5,11 @@ import ctypes as c
 import re
 from functools import partial
 from os import PathLike, fsencode
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Union
 
 import numpy as np
 
+from ._adjoint import Gradient
 from ._context import text_of
 from ._errors import Message, OptionError
 from ._library import TYPES, CPull, lib, strings
@@ -18,13 +19,6 @@ if TYPE_CHECKING:
     from ._plan import Plan
 
 _UNITS = {"": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
-
-
-class Gradient(NamedTuple):
-    """What is differentiated, and its derivatives by each name that the program's `gradient` is to: arrays of that one's shape, a number for a param, or for
-    a scalar, which may be by member."""
-    value: float
-    by: Dict[str, Any]
 
 
 def memory_bytes(memory: Union[int, str, None]) -> int:

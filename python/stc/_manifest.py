@@ -48,6 +48,11 @@ _SHAPE = {
              "reductions": [{"name": _text, "kind": _one_of("reduce", "until", "finite", "bounds"), "type": _one_of("f64", "i64"), "every": _number(1),
                              "sequence": _OPERATIONS, "result": _text, "scalar": _text}]}, "members": _BOUND}
 _SHAPE["rank"] = lambda v: v in (1, 2, 3) and not isinstance(v, bool)
+_PAIRS = [{"name": _text, "from": _text}]
+_GRADIENT = {
+    "artifact": _one_of("back.ptx", "back.hsaco", "back.o"), "last": _text, "given": [_text], "losses": [{"name": _text, "every": _number(0), "factor": _value}],
+    "by": [{"name": _text, "kind": _one_of("field", "array", "param")}], "elements": [{"bar": _text, "number": _text, "array": _text}],
+    **{key: _PAIRS for key in ("inputs", "saved", "after", "ends", "derivatives", "filled", "scalars", "states")}}
 _OPTIONAL = {"scratch_bytes", "multiples", "loops", "frames", "cluster", "members", "each", "once", "tiles", "list", "columns"}
 
 
@@ -204,9 +209,44 @@ def _check_host(data: Dict[str, Any], scalars: Dict[str, Any], buffers: Dict[str
             raise _Damaged("a reduction does not say what its value means")
 
 
+def _check_points(data: Dict[str, Any]) -> None:
+    fields, arrays = _names(data, "fields"), _names(data, "arrays")
+    for l in data.get("points", []):
+        _fits(l, {"name": _text, "region": _REGION, "most": _number(0)}, "points")
+        _known(l["field"], fields, "points")
+        if len(l["at"]) != data["rank"] and "members" not in data:
+            raise _Damaged("points have not as many coordinates as the grid has dimensions")
+        for at in l["at"]:
+            if "array" in at:
+                _known(at["array"], arrays, "points")
+            elif "number" not in at:
+                _fits(at, _BOUND, "points")
+
+
+def _check_gradient(data: Dict[str, Any], outer: Dict[str, Any]) -> None:
+    """What is said of the gradient, and the manifest of the backward program."""
+    _fits(data, _GRADIENT, "gradient")
+    program = data.get("program")
+    what = check({**program, "schema_version": 0}) if isinstance(program, dict) else "it is no object"
+    if what:
+        raise _Damaged(f"gradient.program: {what}")
+    fields, scalars, arrays = ({x["name"]: x for x in program[key]} for key in ("fields", "scalars", "arrays"))
+    for key in ("inputs", "saved", "after", "ends", "derivatives", "scalars"):
+        for x in data[key]:
+            _known(x["name"], fields, f"gradient.{key}")
+            _known(x["from"], {f["name"]: f for f in outer["scalars" if key == "scalars" else "fields"]}, f"gradient.{key}")
+    for x in data["states"]:
+        _known(x["name"], arrays, "gradient.states")
+    for x in data["elements"]:
+        _known(x["bar"], fields, "gradient.elements"), _known(x["number"], fields, "gradient.elements")
+    _known(data["last"], scalars, "gradient.last")
+
+
 def check(data: Dict[str, Any]) -> Optional[str]:
     """What is wrong with the manifest, in words; None: nothing that could be seen."""
     try:
+        gradient = data.get("gradient")
+        data = {key: value for key, value in data.items() if key != "gradient"}
         _fits(data, _SHAPE, "")
         if not _number(0)(data.get("schema_version")):
             raise _Damaged("it has no schema_version")
@@ -223,6 +263,9 @@ def check(data: Dict[str, Any]) -> Optional[str]:
         _check_buffers(data, buffers)
         _check_kernels(data, scalars, buffers, kernels)
         _check_host(data, scalars, buffers, kernels)
+        _check_points(data)
+        if gradient is not None:
+            _check_gradient(gradient, data)
     except _Damaged as e:
         return str(e)
     except (KeyError, TypeError, AttributeError, RecursionError) as e:

@@ -358,8 +358,8 @@ def test_manifests_without_a_checksum_are_looked_at(tmp_path, heat_text):
 @needs_cc
 def test_what_cannot_be_loaded(tmp_path, heat_text):
     for probe, what in ("probe p = A at [4, 4] every 2;", "probes"), ("probe p = A + 1 at [4, 4] every 2;", "probes"):
-        with pytest.raises(stc.InputError, match=f"has {what}, which stc.load cannot launch"):
-            stc.load(build(tmp_path, heat_text + probe))
+        with pytest.raises(stc.InputError, match=f"has {what}, which stc.load cannot read"):
+            stc.load(build(tmp_path, heat_text + probe)).run({})
     with pytest.raises(FileNotFoundError, match="none.json"):
         stc.load(tmp_path / "none.json")
     path = build(tmp_path, heat_text)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Gradients of random programs: those of the backward program on a device against those of the reference's tape, and these against
-differences of the value. `random_programs.py STC [--device=host] [--programs=N] [--seed=S] [--taylor] [--memory] [--long] [--print=SEED]`; a program that fails
+differences of the value. `random_programs.py STC [--device=host] [--programs=N] [--seed=S] [--taylor] [--memory] [--artifact] [--long] [--print=SEED]`; a program that fails
 is printed with the command that repeats it."""
 import argparse, math, os, random, re, struct, subprocess, sys, tempfile
 
@@ -10,6 +10,7 @@ SMOOTH = ["sin({a})", "cos({a})", "exp(-{a} * {a})", "tanh({a})", "sqrt(1 + {a} 
           "log10(2 + {a} * {a})", "{a} * {b}", "{a} + {b}", "{a} - {b}", "-{a}", "({a} + {b}) * {c}", "0.5 * {a}", "{p} * {a}", "{a} / {p}"]
 KINKED = ["min({a}, {b})", "max({a}, {b})", "abs({a})", "(if {a} > {b} then {b} else {c})", "(if idx(0) % 2 == 0 then {a} else {b})", "copysign({a}, {b})",
           "(if {a} > 0 then sqrt({a}) else 0)", "floor({a}) * {b}"]
+WITHOUT = []            # why artifacts have no gradient
 LONG = False            # of so many steps that GPUs make most of them in batches
 RULES = ["clamp", "mirror", "mirror half", "periodic", "0", "0.5", "mirror odd", "mirror half odd", "mirror odd about q"]
 
@@ -340,7 +341,35 @@ def in_least_memory(case, device, extra):
         return case.gradient(device, extra=[*extra, "--memory=" + least[1]])
 
 
-def check(stc, seed, device, taylor, memory, extra):
+def by_artifact(case):
+    """The same from an artifact of the host and its manifest, by the package stc alone; None: the artifact has no gradient, and a warning said so."""
+    import numpy, stc
+    made, values = os.path.join(case.at, "a.o"), {}
+    done = subprocess.run([case.stc, "-O1", "-fno-contract", "-o", made, os.path.join(case.at, "a.stn")], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    artifact = stc.load(made[:-1] + "json")
+    if "gradient" not in artifact.manifest:
+        WITHOUT.append(re.search("the artifact has no gradient: (.*)", done.stderr)[1])
+        return None
+    for n in list(case.values) + case.arrays:
+        a = numpy.load(os.path.join(case.at, n + ".npy"))
+        parts = [f for f in artifact.fields if f.startswith(n + ".") and f[len(n) + 1:].isdigit()]
+        for k, part in enumerate(parts):
+            values[part] = numpy.ascontiguousarray(a[..., k])
+        if not parts:
+            values[n] = a
+    try:
+        value, by = artifact.gradient(values)
+    except stc.InputError as e:
+        if "that is given: give it" not in str(e):
+            raise
+        WITHOUT.append("it is for fields that are given")
+        return None
+    return value, {n: numpy.stack([by[n + ".0"], by[n + ".1"]], -1).ravel().tolist() if n + ".0" in by else numpy.ravel(by[n]).tolist() for n in case.names}
+
+
+def check(stc, seed, device, taylor, memory, extra, artifact=False):
     with tempfile.TemporaryDirectory() as at:
         case = Case(stc, at, seed, taylor)
         try:
@@ -354,6 +383,12 @@ def check(stc, seed, device, taylor, memory, extra):
             less = in_least_memory(case, device, extra)
             if less and less != (j, g):
                 return "failed", "in the least memory the numbers are others"
+        try:
+            made = by_artifact(case) if artifact else None
+        except Exception as e:
+            return "failed", "by the artifact: %s: %s" % (type(e).__name__, e)
+        if made and (made[0] != j or any(differ(g[n], made[1][n]) for n in g)):
+            return "failed", "by the artifact the value is %r and not %r, or derivatives differ: %s" % (made[0], j, {n: differ(g[n], made[1][n]) for n in g})
         worst = max([abs(j - k) / max(abs(k), 1e-3)] + [differ(t[n], g[n]) for n in t])
         if worst > 1e-11 or set(g) != set(t):
             return "failed", "value %r and %r, differences %s" % (j, k, {n: differ(t[n], g[n]) for n in t})
@@ -383,6 +418,7 @@ def main():
     o.add_argument("--taylor", action="store_true")
     o.add_argument("--memory", action="store_true", help="and whether numbers are the same in the least memory")
     o.add_argument("--long", action="store_true", help="programs of 20 to 40 steps, most of which GPUs make in batches")
+    o.add_argument("--artifact", action="store_true", help="and whether an artifact of the host gives the same numbers; needs the package stc")
     o.add_argument("--option", action="append", default=[])
     o.add_argument("--verbose", action="store_true", help="say why programs are refused")
     o.add_argument("--print", type=int, dest="show")
@@ -396,7 +432,7 @@ def main():
         return 0
     count, worst = {"ok": 0, "refused": 0, "failed": 0}, 0.0
     for seed in range(a.seed, a.seed + a.programs):
-        what, told = check(a.stc, seed, a.device, a.taylor, a.memory, a.option)
+        what, told = check(a.stc, seed, a.device, a.taylor, a.memory, a.option, a.artifact)
         count[what] += 1
         worst = max(worst, told) if what == "ok" else worst
         if what == "refused" and a.verbose:
@@ -404,6 +440,8 @@ def main():
         if what == "failed":
             print("seed %d: %s\n  %s %s %s --device=%s --seed=%d --programs=1%s" % (seed, told, sys.executable, __file__, a.stc, a.device, seed, " --taylor" * a.taylor + " --long" * a.long))
     print("%d programs agree, %d refused, %d failed; the largest difference is %.2g" % (count["ok"], count["refused"], count["failed"], worst))
+    for why in sorted(set(WITHOUT)):
+        print("%d artifacts have none: %s" % (WITHOUT.count(why), why))
     return count["failed"] > 0 or count["refused"] * 4 > a.programs
 
 

@@ -128,9 +128,9 @@ def installed(folder, build):
 def page(path, environment):
     """Does all blocks of a page. One that looks for an installed stc by CMake or pkg-config finds one."""
     text = path.read_text(encoding="utf-8")
-    if "find_package(stc" in text:
+    if "find_package(stc" in text or "pkg-config --cflags --libs stc)" in text:
         prefix = installed(environment["STC_PAGES"], environment["STC_BUILD"])
-        environment = {**environment, "CMAKE_PREFIX_PATH": prefix}
+        environment = {**environment, "CMAKE_PREFIX_PATH": prefix, "PKG_CONFIG_PATH": f"{prefix}/lib/pkgconfig", "LD_LIBRARY_PATH": f"{prefix}/lib"}
     with tempfile.TemporaryDirectory() as folder:
         last, count, cells = None, 0, []
         for block in BLOCK.finditer(text):

@@ -1,0 +1,115 @@
+/* driver/artifact/backward.c: the program that computes an artifact's gradient backwards (passes/transpose), for the
+ * same target: an artifact of its own, which the manifest of the first one describes. */
+#include "driver/artifact/artifact.h"
+#include "driver/artifact/manifest.h"
+#include "driver/program/program.h"
+
+#include <string.h>
+
+/* The work: the program, and its backward program as text; all: made for launches that are given every field that the
+ * gradient is to, and not older levels alone. */
+typedef struct BackwardArgs {
+  StcProgram *p;
+  bool all;
+  BackwardFacts *out;
+  const char *text;
+} BackwardArgs;
+
+/* Is the number of rounds of each repeat of `m` a constant? They are written out. */
+static bool rounds_are_known(const Module *m) {
+  for (int i = 0; i < m->nrepeats; i++)
+    if (m->repeats[i].most.n)
+      return false;
+  return true;
+}
+
+/* Makes the text of the backward program. */
+static StcStatus make_text(void *arg) {
+  BackwardArgs *a = arg;
+  StcProgram *p = a->p;
+  const Module *m = p->source;
+  PassContext c = {.arena = p->w.arena, .diags = p->w.diags, .loaded = p->loaded, .run = passes_run};
+  const char **given = ARENA_ARRAY(p->w.arena, const char *, m->nby + 1);
+  int n = 0;
+  for (int i = 0; i < m->nby; i++)
+    if (m->by[i].kind == BY_FIELD && (a->all || m->fields[m->by[i].index].past))
+      given[n++] = m->fields[m->by[i].index].name;
+  *a->out = (BackwardFacts){.ngiven = n, .given = given};
+  Module *b = transpose_module(&c, module_copy(p->w.arena, m), n, given, &a->out->facts);
+  a->text = b ? module_print(b) : NULL;
+  return b ? STC_OK : STC_INPUT;
+}
+
+/* What keeps the program's artifact from having a gradient; NULL: nothing, a->text is its program. */
+static const char *make_or_why(BackwardArgs *a) {
+  StcProgram *p = a->p;
+  const StcOptions *o = &p->options;
+  if (o->check_finite || o->check_bounds)
+    return "the program is compiled with checks";
+  if (o->passes)
+    return "the program has a pipeline of its own";
+  if (!rounds_are_known(p->source))
+    return "a param says how many rounds a repeat has, and rounds are written out";
+  bool silent = p->w.silent;
+  p->w.silent = true;
+  StcStatus s = workspace_guard(&p->w, make_text, a);
+  if (s || a->out->facts.starts) {
+    a->all = true;
+    s = workspace_guard(&p->w, make_text, a);
+  }
+  p->w.silent = silent;
+  return s                      ? "'stc run --gradient' says why"
+         : a->out->facts.starts ? "an init makes a field of what it is to, and undoing inits is for runs"
+                                : NULL;
+}
+
+/* The program's defines and, if it is known, how many steps are made by default: a schedule suits these. */
+static void add_defines(StcProgram *p, StcOptions *o) {
+  const Module *m = p->source;
+  Const *values = ARENA_ARRAY(p->w.arena, Const, m->nscalars + 1);
+  bool *known = ARENA_ARRAY(p->w.arena, bool, m->nscalars + 1);
+  const char **defines = ARENA_ARRAY(p->w.arena, const char *, o->ndefines + 2);
+  int n = 0;
+  scalar_defaults(p, m, values, known);
+  while (n < o->ndefines) {
+    defines[n] = o->defines[n];
+    n++;
+  }
+  if (!m->steps_by || known[m->steps_by - 1])
+    defines[n++] = arena_printf(p->w.arena, "%s=%lld", ADJOINT_LAST, (long long)module_steps(m, values));
+  o->defines = defines;
+  o->ndefines = n;
+}
+
+/* Compiles the text. Nothing is computed once where fields are new in each step, though none of its own steps changes
+ * them. */
+static StcStatus compile_text(void *arg) {
+  BackwardArgs *a = arg;
+  StcProgram *p = a->p;
+  StcOptions o = p->options;
+  options_open_knobs(&o);
+  o.schedule = o.schedule && strcmp(o.schedule, "naive") == 0 ? "naive" : NULL;
+  o.members = 0; /* the text has them */
+  o.no_hoist |= a->out->facts.nsaved > 0 || a->out->facts.nafter > 0;
+  o.print_before = o.print_after = NULL;
+  o.print_all = o.time_passes = o.stats = o.remarks = false;
+  add_defines(p, &o);
+  return stc_compile_string(p->w.context, arena_printf(p->w.arena, "%s.back.sir", p->name), a->text, &o, &p->backward);
+}
+
+StcStatus stc_program_backward(StcProgram *p, StcProgram **backward) {
+  BackwardArgs a = {.p = p};
+  StcStatus s = STC_OK;
+  if (!p->tried_backward && !p->cut && p->source->level == LEVEL_SIR && p->source->nby) {
+    a.out = ARENA_ARRAY(p->w.arena, BackwardFacts, 1);
+    const char *why = make_or_why(&a);
+    if (why)
+      context_warning(p->w.context, "the artifact has no gradient: %s", why);
+    else
+      s = workspace_guard(&p->w, compile_text, &a);
+    p->adjoint = a.out;
+  }
+  p->tried_backward = !s;
+  *backward = p->backward;
+  return s;
+}

@@ -1,0 +1,110 @@
+"""Gradients by artifacts and their manifests alone: the bits of plans."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import stc
+from stc._manifest import check
+from test_artifact import STANDIN, build
+
+rng = np.random.default_rng(4)
+needs_cc = pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
+
+# Points, launch-time arrays, a let, losses at all steps and at the end, one of which counts twice.
+SOURCE = """
+    param N = 18, M = 14, nr = 5, rows = 3, k : f64 = 0.2;
+    let c = k * k / 0.2 + log(1 + k) * 0.01;
+    param ry[nr] : i32, rx[nr] : i32, seen[rows, nr] : f64, kick[10] : f64;
+    grid  G = [0 .. N-1, 0 .. M-1], 10;
+    field u : f64 on G outside 0;
+    field q : f64 on G input;
+    init  cold(u)[G] = 0;
+    stencil heat(u)[G] = u + c * (u[-1,0] + u[1,0] + u[0,-1] + u[0,1] - 4 * u - u * u) + q * kick[step];
+    loss misfit += 0.5 * (u - seen[step / 5, point]) * (u - seen[step / 5, point]) at [ry, rx] every 5;
+    loss rough  += 0.1 * (q[1,0] - q) * (q[1,0] - q) over [0 .. N-2, 0 .. M-1] at end;
+    gradient misfit + 2 * rough to q, k, kick;
+"""
+
+
+def source_values():
+    return {"q": rng.standard_normal((18, 14)), "ry": rng.permutation(18)[:5].astype(np.int32), "rx": rng.integers(0, 14, 5).astype(np.int32),
+            "seen": rng.standard_normal((3, 5)), "kick": rng.standard_normal(10)}
+
+
+def by_plan(text, values, steps=None, **params):
+    run = stc.compile(text, contract=False).plan(device="host", **params)
+    for name, v in values.items():
+        run[name] = v
+    return run.gradient(steps)
+
+
+def assert_same(got, want):
+    assert got.value == want.value
+    for name, v in want.by.items():
+        np.testing.assert_array_equal(got.by[name], v, err_msg=name)
+
+
+@needs_cc
+def test_the_bits_of_a_plan(tmp_path):
+    path, values = build(tmp_path, SOURCE, "-fno-contract"), source_values()
+    assert (tmp_path / "p.back.o").exists() and json.loads(path.read_text())["schema_version"] == 18
+    k, before = stc.load(path), {n: v.copy() for n, v in values.items()}
+    assert "q" in k.fields and len(k.fields) == 2
+    for steps, params in (None, {}), (7, {"k": 0.1}), (0, {}):
+        assert_same(k.gradient(values, steps, **params), by_plan(SOURCE, values, steps, **params))
+    assert all((values[n] == before[n]).all() for n in values)
+
+
+@needs_cc
+def test_levels_vectors_and_scalars_that_steps_update(tmp_path):
+    text = """
+        param N = 20, s : f64 = 0.4;  grid G = [0 .. N-1], 8;
+        field w : f64 on G outside mirror history 1;  field v : f64[2] on G outside periodic;
+        scalar e : f64 = 0.4;
+        update e = 0.9 * e + 0.01 * s * sum(w * w) over G;
+        stencil wave(w)[G] = 1.9 * w - 0.95 * w@1 + 0.2 * (w[-1] - 2 * w + w[1]) + 0.01 * v[1][0] * e;
+        stencil turn(v)[G] = {v[0][0] - 0.1 * v[0][1] * w, v[0][1] + 0.1 * v[1][0]};
+        loss j += w * w + v[0][0] * v[0][1] over G every 2;
+        gradient j to w, v, s, e;
+    """
+    values = {"w": rng.standard_normal(20), "v": rng.standard_normal((20, 2))}
+    want = by_plan(text, values)
+    got = stc.load(build(tmp_path, text, "-fno-contract")).gradient({"w": values["w"], "v.0": values["v"][:, 0].copy(), "v.1": values["v"][:, 1].copy()})
+    assert got.value == want.value and got.by["s"] == want.by["s"] and got.by["e"] == want.by["e"]
+    np.testing.assert_array_equal(got.by["w"], want.by["w"])
+    np.testing.assert_array_equal(np.stack([got.by["v.0"], got.by["v.1"]], -1), want.by["v"])
+
+
+@pytest.mark.skipif(not STANDIN, reason="STC_STANDIN_DIR does not name the stand-ins for the drivers")
+def test_on_a_gpu(tmp_path):
+    """From PTX, by the stand-in for the driver, which computes it: as on this computer."""
+    values, manifest = source_values(), build(tmp_path, SOURCE, *"-march=nvptx -mcpu=sm_90 -fno-contract".split())
+    np.savez(tmp_path / "in.npz", **values)
+    code = f"import stc, numpy as np; g = stc.load({str(manifest)!r}).gradient(dict(np.load({str(tmp_path / 'in.npz')!r}))); " \
+           f"np.savez({str(tmp_path / 'out.npz')!r}, value=g.value, **g.by)"
+    subprocess.run([sys.executable, "-c", code], check=True, env=dict(os.environ, LD_LIBRARY_PATH=STANDIN, STC_STANDIN_COMPUTE="3"))
+    got, want = dict(np.load(tmp_path / "out.npz")), by_plan(SOURCE, values)
+    assert got["value"] == want.value
+    for name, v in want.by.items():
+        np.testing.assert_allclose(got[name], v, rtol=1e-12, atol=1e-14)
+
+
+@needs_cc
+def test_what_has_no_gradient(tmp_path, heat_text, capfd):
+    with pytest.raises(stc.InputError, match="the artifact has no gradient"):
+        stc.load(build(tmp_path, heat_text)).gradient({})
+    begun = SOURCE.replace("[G] = 0;", "[G] = k;")
+    assert "gradient" not in json.loads(build(tmp_path, begun).read_text())
+    assert "warning: the artifact has no gradient: an init makes a field of what it is to" in capfd.readouterr().err
+    path = build(tmp_path, SOURCE)
+    data = json.loads(path.read_text())
+    data["gradient"]["saved"][0]["name"] = "none"
+    assert "gradient.saved names 'none'" in check(data)
+    (tmp_path / "p.back.o").unlink()
+    with pytest.raises(FileNotFoundError, match="p.back.o"):
+        stc.load(path).gradient(source_values())
