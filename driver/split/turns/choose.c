@@ -19,7 +19,7 @@ enum { SKEW_SPARE = 1024, CARD_STEP = 1 << 21 };
 /* What is asked of a cut: its params, and what steps read along the dimension. row: seconds that a step of a row takes;
  * launch: a launch, beside that; steps: those of one. ring: is a field periodic? trimmed: launches compute no more
  * than those behind them need. in, out: bytes of all that comes in and goes out in a round. skewed: the most steps that
- * a launch of skewed parts makes. */
+ * a launch of skewed parts makes. bound: what is known of the cut that was asked about last. */
 typedef struct Choosing {
   StcPlan *p;
   int n;
@@ -28,7 +28,14 @@ typedef struct Choosing {
   bool ring, trimmed;
   double row, launch, in, out, link;
   int64_t skewed;
+  struct Bound *bound;
 } Choosing;
+
+/* The scalars of parts of a cut, by part; NULL: not asked for yet. */
+typedef struct Bound {
+  int64_t parts, steps;
+  const Const *of[MOST_TURNS];
+} Bound;
 
 /* The params, c->n + 3 of them, for part `i` of `parts` with so many steps a turn. */
 static const char *const *defines_of(const Choosing *c, int64_t parts, int64_t steps, int64_t i) {
@@ -46,11 +53,20 @@ static const char *const *defines_of(const Choosing *c, int64_t parts, int64_t s
   return all;
 }
 
-/* The values of the scalars of the parts' module with them. */
+/* The values of the scalars of the parts' module with them. Fields and the search for the largest part ask again and
+ * again for those of a cut. */
 static const Const *scalars_of(const Choosing *c, int64_t parts, int64_t steps, int64_t i) {
   StcPlan *p = c->p;
-  return program_bind(p->split->program, p->split->part[p->split->begin].plan->module, p->w.arena, p->w.diags, c->n + 3,
-                      defines_of(c, parts, steps, i));
+  Bound *known = c->bound;
+  if (known->parts != parts || known->steps != steps)
+    *known = (Bound){parts, steps, {NULL}};
+  if (i < MOST_TURNS && known->of[i])
+    return known->of[i];
+  const Const *scalars = program_bind(p->split->program, p->split->part[p->split->begin].plan->module, p->w.arena,
+                                      p->w.diags, c->n + 3, defines_of(c, parts, steps, i));
+  if (i < MOST_TURNS)
+    known->of[i] = scalars;
+  return scalars;
 }
 
 /* Is it a field that lasts from turn to turn? */
@@ -75,23 +91,49 @@ static int64_t middle_part(const Choosing *c, int field, int64_t parts) {
   return part < 0 ? 0 : part >= parts ? parts - 1 : part;
 }
 
-/* The bytes of field `f` that the largest part has: of those with a point more and of the others the one that lies most
- * in the middle, whose ghost cells no edge cuts off. Infinite after an error. */
-static double most_bytes(const Choosing *c, int f, int64_t parts, int64_t steps) {
+/* The bytes of field `f` in part `i`. Infinite after an error. */
+static double bytes_in(const Choosing *c, int f, int64_t parts, int64_t steps, int64_t i) {
   const Module *m = c->p->split->part[c->p->split->begin].plan->module;
-  int64_t middle = middle_part(c, f, parts), more = c->extent % parts,
-          at[] = {more && middle >= more ? more - 1 : middle, middle < more ? more : middle};
+  const Const *scalars = scalars_of(c, parts, steps, i);
+  int64_t shape[MAX_RANK];
+  double bytes = (double)type_bytes(m, m->fields[f].type);
+  if (!scalars)
+    return INFINITY;
+  field_layout(&m->fields[f], scalars, shape);
+  for (int d = 0; d < m->fields[f].box.rank; d++)
+    bytes *= shape[d] > 0 ? (double)shape[d] : 1;
+  return bytes;
+}
+
+/* The most bytes of field `f` that any part has from part `i` on up to part `last`, which may lie before it; all are
+ * of as many points. An edge of the field cuts off ghost cells: of more the nearer a part is. So from a part to the
+ * next the bytes grow, then stay, then shrink. */
+static double climb(const Choosing *c, int f, int64_t parts, int64_t steps, int64_t i, int64_t last) {
+  int64_t by = last < i ? -1 : 1, grown = 0, beyond = (last - i) * by + 1;
+  while (beyond - grown > 1) {
+    int64_t middle = grown ? grown + (beyond - grown) / 2 : 1;
+    if (bytes_in(c, f, parts, steps, i + by * middle) > bytes_in(c, f, parts, steps, i + by * (middle - 1)))
+      grown = middle;
+    else
+      beyond = middle;
+  }
+  return bytes_in(c, f, parts, steps, i + by * grown);
+}
+
+/* The bytes of field `f` that the largest part has, of those with a point more or of the others; looked for from those
+ * on that lie in the middle, whose ghost cells most often no edge cuts off. Infinite after an error. */
+static double most_bytes(const Choosing *c, int f, int64_t parts, int64_t steps) {
+  int64_t middle = middle_part(c, f, parts), more = c->extent % parts;
   double most = 0;
   for (int k = 0; k < 2; k++) {
-    const Const *scalars = scalars_of(c, parts, steps, at[k] < parts ? at[k] : parts - 1);
-    int64_t shape[MAX_RANK];
-    double bytes = (double)type_bytes(m, m->fields[f].type);
-    if (!scalars)
-      return INFINITY;
-    field_shape(&m->fields[f], scalars, shape);
-    for (int d = 0; d < m->fields[f].box.rank; d++)
-      bytes *= shape[d] > 0 ? (double)shape[d] : 1;
-    most = bytes > most ? bytes : most;
+    int64_t first = k ? more : 0, last = k ? parts - 1 : more - 1,
+            at = middle < first  ? first
+                 : middle > last ? last
+                                 : middle;
+    if (first > last)
+      continue;
+    most = fmax(most, climb(c, f, parts, steps, at, first));
+    most = fmax(most, climb(c, f, parts, steps, at, last));
   }
   return most;
 }
@@ -268,10 +310,21 @@ static void measure(Choosing *c) {
                                        (t->bandwidth > 0 ? t->bandwidth : SLOW_MEMORY)); /* all, once a launch */
 }
 
-/* There is too little memory for so many parts, 0: as many as there can be. */
+StcStatus turns_too_large(StcPlan *p, int64_t parts, int64_t steps, double bytes) {
+  char least[MEMORY_TEXT], budget[MEMORY_TEXT];
+  diag_error(
+      p->w.diags, no_loc(),
+      "parts of the grid that take turns on %s do not fit %s of its memory: %lld of them, %lld step%s a turn, take "
+      "%s; give them as much by --memory, cut another dimension by --split, or choose smaller params",
+      p->device.name, memory_text(budget, p->split->turns->budget), (long long)parts, (long long)steps,
+      steps > 1 ? "s" : "", memory_text(least, bytes));
+  return STC_MEMORY;
+}
+
+/* No cut fits; `parts` of so many steps a turn would be the smallest, or (0) as many parts as may be. */
 static StcStatus too_little(const Choosing *c, int64_t parts, int64_t steps) {
   int64_t most = parts ? parts : c->extent < MOST_TURNS ? c->extent : MOST_TURNS;
-  return turns_too_little(c->p, most, steps, bytes_of(c, most, steps));
+  return turns_too_large(c->p, most, steps, bytes_of(c, most, steps));
 }
 
 /* Do so many steps reach around a ring no more than once? */
@@ -482,7 +535,7 @@ static void choose_skewed(Choosing *c, int64_t asked, Choice *best) {
 StcStatus turns_choose(StcPlan *p, bool parts_asked, bool must, int n, const char *const *defines) {
   Split *s = p->split;
   struct Turns *t = s->turns;
-  Choosing c = {.p = p, .n = n, .defines = defines};
+  Choosing c = {.p = p, .n = n, .defines = defines, .bound = ARENA_NEW(p->w.arena, Bound)};
   const DeviceKind *kind = p->device.kind;
   t->beside = kind->carry && kind->mark && kind->follow && kind->send && kind->pinned_new;
   t->beside |= t->card && t->card->link > 0;

@@ -45,25 +45,51 @@ static void find_leads(struct Turns *t, const StcPlan *q) {
   }
 }
 
-StcStatus turns_too_little(const StcPlan *p, int64_t parts, int64_t steps, double bytes) {
-  char least[MEMORY_TEXT], budget[MEMORY_TEXT];
-  diag_error(p->w.diags, no_loc(),
-             "parts of the grid that take turns on %s do not fit %s of its memory: %lld of them, %lld step%s a turn, "
-             "take %s; give them as much by --memory, cut another dimension by --split, or choose smaller params",
-             p->device.name, memory_text(budget, p->split->turns->budget), (long long)parts, (long long)steps,
-             steps > 1 ? "s" : "", memory_text(least, bytes));
-  return STC_MEMORY;
+/* Marks the slots that hold fields that last, as they lie now; of those only that steps change, if `changed`. */
+static void mark_lasting(const struct Turns *t, const StcPlan *q, bool changed, bool *lasting) {
+  memset(lasting, 0, sizeof *lasting * (size_t)t->nslots);
+  for (int k = 0; k < t->nfields; k++)
+    lasting[q->memory.of_field[t->fields[k].mine]] = !changed || t->fields[k].changed;
 }
 
-/* More memory of the device, unless that would be more than there is to be. */
+/* The bytes of launch-time array number `a`; 0: parts have none. */
+static size_t array_bytes(const struct Turns *t, const StcPlan *q, int a) {
+  enum { LEAST = 16 };
+  int slot = q->memory.of_array[a];
+  return slot < 0 ? 0 : rounded(t->bytes[slot] > LEAST ? t->bytes[slot] : LEAST);
+}
+
+/* The bytes of a block for the slot. */
+static size_t block_bytes(const struct Turns *t, int slot) { return rounded(t->bytes[slot]) + rounded(t->most_lead); }
+
+/* The bytes that all take, now that it is known what parts need: one part works, what lasts of the next one comes in
+ * meanwhile, and what steps change of the one before goes out. */
+static double all_bytes(const StcPlan *p) {
+  const Split *s = p->split;
+  const struct Turns *t = s->turns;
+  const StcPlan *q = s->part[s->begin].plan;
+  bool lasting[t->nslots + 1], changed[t->nslots + 1], array[t->nslots + 1];
+  int n = s->end - s->begin;
+  double sum = 0;
+  mark_lasting(t, q, false, lasting);
+  mark_lasting(t, q, true, changed);
+  memset(array, 0, sizeof array);
+  for (int a = 0; a < q->module->nparam_arrays; a++) {
+    sum += (double)array_bytes(t, q, a);
+    array[q->memory.of_array[a] < 0 ? t->nslots : q->memory.of_array[a]] = true;
+  }
+  for (int slot = 0; slot < t->nslots; slot++) {
+    int at_once = changed[slot] ? 3 : lasting[slot] ? 2 : 1;
+    double circle = t->skew && !array[slot] ? skew_bytes(p, slot) : 0;
+    sum += array[slot] ? 0 : circle > 0 ? circle : (double)(n < at_once ? n : at_once) * (double)block_bytes(t, slot);
+  }
+  return sum;
+}
+
+/* More memory of the device; of how much may be taken is known ahead. */
 static StcStatus more_memory(StcPlan *p, size_t bytes, void **memory) {
-  struct Turns *t = p->split->turns;
   StcPlan *q = p->split->part[p->split->begin].plan;
-  if (t->used + (double)bytes > t->budget)
-    return turns_too_little(p, p->split->nparts, p->split->every, t->used + (double)bytes);
-  StcStatus s = device_alloc(&q->device, "parts that take turns", bytes, t->needed, memory);
-  t->used += s ? 0 : (double)bytes;
-  return s;
+  return device_alloc(&q->device, "parts that take turns", bytes, p->split->turns->needed, memory);
 }
 
 /* Memory for launch-time arrays, which all parts of the plan have in common. */
@@ -76,9 +102,8 @@ static StcStatus take_arrays(StcPlan *p) {
     int slot = first->memory.of_array[a];
     if (slot < 0)
       continue;
-    size_t bytes = rounded(t->bytes[slot] > sizeof zeros ? t->bytes[slot] : sizeof zeros);
     t->shared[slot] = true;
-    s = more_memory(p, bytes, &t->arrays[slot]);
+    s = more_memory(p, array_bytes(t, first, a), &t->arrays[slot]);
     if (!s)
       s = first->device.kind->put((Device *)&first->device, t->arrays[slot], zeros, sizeof zeros);
   }
@@ -110,6 +135,9 @@ StcStatus turns_open_memory(StcPlan *p) {
       t->bytes[slot] = bytes > t->bytes[slot] ? bytes : t->bytes[slot];
     }
   find_leads(t, s->part[s->begin].plan);
+  t->needed = all_bytes(p);
+  if (t->needed > t->budget)
+    return turns_too_large(p, n, s->every, t->needed);
   StcStatus st = take_arrays(p);
   return st || !t->skew ? st : skew_open(p);
 }
@@ -127,10 +155,10 @@ void turns_close_memory(StcPlan *p) {
   t->nblocks = t->nslots = 0;
 }
 
-/* A block of `bytes` bytes that nobody has; made where there is none. -1: *s says why not. */
-static int32_t take_block(StcPlan *p, size_t bytes, StcStatus *s) {
+/* A block for the slot that nobody has; made where there is none. -1: *s says why not. */
+static int32_t take_block(StcPlan *p, int slot, StcStatus *s) {
   struct Turns *t = p->split->turns;
-  TurnBlock new = {.size = rounded(bytes) + rounded(t->most_lead), .taken = true};
+  TurnBlock new = {.size = block_bytes(t, slot), .taken = true};
   for (int32_t i = 0; i < t->nblocks; i++)
     if (!t->blocks[i].taken && t->blocks[i].size == new.size)
       return t->blocks[i].taken = true, i;
@@ -143,24 +171,17 @@ static int32_t take_block(StcPlan *p, size_t bytes, StcStatus *s) {
   return t->nblocks - 1;
 }
 
-/* Marks the slots that hold fields that last, as they lie now. */
-static void mark_lasting(const struct Turns *t, const StcPlan *q, bool *lasting) {
-  memset(lasting, 0, sizeof *lasting * (size_t)t->nslots);
-  for (int k = 0; k < t->nfields; k++)
-    lasting[q->memory.of_field[t->fields[k].mine]] = true;
-}
-
 StcStatus turns_take(StcPlan *p, int i, bool lasts) {
   struct Turns *t = p->split->turns;
   StcPlan *q = p->split->part[i].plan;
   int32_t *held = t->held + (size_t)(i - p->split->begin) * (size_t)t->nslots;
   bool lasting[t->nslots + 1];
   StcStatus s = STC_OK;
-  mark_lasting(t, q, lasting);
+  mark_lasting(t, q, false, lasting);
   for (int slot = 0; slot < t->nslots && !s; slot++) {
     if (t->shared[slot] || held[slot] >= 0 || (lasts && !lasting[slot]))
       continue;
-    held[slot] = take_block(p, t->bytes[slot], &s);
+    held[slot] = take_block(p, slot, &s);
     if (s)
       break;
     q->memory.slots[slot].memory = t->blocks[held[slot]].memory + t->lead[slot];
@@ -174,9 +195,7 @@ void turns_give_back(StcPlan *p, int i, bool all) {
   StcPlan *q = p->split->part[i].plan;
   int32_t *held = t->held + (size_t)(i - p->split->begin) * (size_t)t->nslots;
   bool lasting[t->nslots + 1];
-  mark_lasting(t, q, lasting);
-  for (int k = 0; k < t->nfields; k++)
-    lasting[q->memory.of_field[t->fields[k].mine]] = t->fields[k].changed;
+  mark_lasting(t, q, true, lasting);
   for (int slot = 0; slot < t->nslots; slot++)
     if (held[slot] >= 0 && (all || !lasting[slot])) {
       t->blocks[held[slot]].taken = false;

@@ -202,15 +202,37 @@ static int64_t circle_bytes(const StcPlan *p, int field, bool wide) {
   return most * row_bytes(p, field);
 }
 
+/* Are rows of the field put aside for the last part, which goes on in them around the ring? */
+static bool kept_aside(const StcPlan *p, int field) {
+  const StcPlan *q = p->split->part[p->split->begin].plan;
+  return p->split->turns->skew->ring && q->module->fields[field].exchange == EXCHANGE_STEPS;
+}
+
+/* The bytes of the field's circle, as the device has circles. */
+static size_t circle_size(const StcPlan *p, int field) {
+  struct Turns *t = p->split->turns;
+  StcPlan *q = p->split->part[p->split->begin].plan;
+  int64_t step = (int64_t)q->device.kind->circle_step(&q->device);
+  bool wide = t->skew->wide && q->module->fields[field].exchange == EXCHANGE_STEPS;
+  int64_t n = circle_bytes(p, field, wide) + 2 * CIRCLE_LEAD;
+  return (size_t)((n + step - 1) / step * step);
+}
+
+double skew_bytes(const StcPlan *p, int slot) {
+  const struct Turns *t = p->split->turns;
+  const StcPlan *q = p->split->part[p->split->begin].plan;
+  int field = t->shared[slot] ? -1 : field_of_slot(p, q, slot);
+  if (field < 0)
+    return 0;
+  return (double)circle_size(p, field) + (kept_aside(p, field) ? (double)(t->skew->kept * row_bytes(p, field)) : 0);
+}
+
 /* Memory for what is put aside of slot `slot`, which has the field. */
 static StcStatus open_aside(StcPlan *p, int slot, int field) {
   struct Turns *t = p->split->turns;
   StcPlan *q = p->split->part[p->split->begin].plan;
   size_t bytes = (size_t)(t->skew->kept * row_bytes(p, field));
-  t->used += (double)bytes;
-  return t->used <= t->budget
-             ? device_alloc(&q->device, "parts that take turns", bytes, t->needed, &t->skew->aside[slot])
-             : turns_too_little(p, p->split->nparts, p->split->every, t->used);
+  return device_alloc(&q->device, "parts that take turns", bytes, t->needed, &t->skew->aside[slot]);
 }
 
 /* Gives slot `slot` of all parts, which has the field, its circle. */
@@ -220,17 +242,11 @@ static StcStatus open_circle(StcPlan *p, int slot, int field) {
   StcPlan *q = s->part[s->begin].plan;
   const DeviceKind *kind = q->device.kind;
   Circle *c = &t->skew->circles[slot];
-  int64_t step = (int64_t)kind->circle_step(&q->device), n;
-  bool wide = t->skew->wide && q->module->fields[field].exchange == EXCHANGE_STEPS;
-  n = circle_bytes(p, field, wide) + 2 * CIRCLE_LEAD;
-  c->bytes = (size_t)((n + step - 1) / step * step);
-  t->used += (double)c->bytes;
+  c->bytes = circle_size(p, field);
   void *memory = NULL;
-  StcStatus st = t->used <= t->budget ? kind->circle_new(&q->device, c->bytes, &memory) : STC_OK;
+  StcStatus st = kind->circle_new(&q->device, c->bytes, &memory);
   c->memory = memory;
-  if (t->used > t->budget)
-    st = turns_too_little(p, s->nparts, s->every, t->used);
-  else if (!st && !c->memory)
+  if (!st && !c->memory)
     st = device_no_room(&q->device, "parts that take turns", (double)c->bytes, t->needed);
   for (int i = s->begin; i < s->end && !st; i++) {
     Slot *of = &s->part[i].plan->memory.slots[slot];
@@ -252,7 +268,7 @@ StcStatus skew_open(StcPlan *p) {
       continue;
     t->shared[slot] = true;
     st = open_circle(p, slot, field);
-    if (!st && t->skew->ring && q->module->fields[field].exchange == EXCHANGE_STEPS)
+    if (!st && kept_aside(p, field))
       st = open_aside(p, slot, field);
   }
   return st;

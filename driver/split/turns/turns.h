@@ -65,22 +65,22 @@ typedef struct Skew {
   void **aside;    /* by slot; NULL: nothing is put aside */
 } Skew;
 
-/* What a plan's parts have for that. dimension: the one that is cut. budget: bytes of the device that all may take;
- * used: those taken. beside: copies go beside launches, by lanes. By slot of the parts' plans, which are alike in that:
+/* What a plan's parts have for that. dimension: the one that is cut. budget: bytes of the device that all may take.
+ * beside: copies go beside launches, by lanes. By slot of the parts' plans, which are alike in that:
  * bytes: the most that any part needs; lead: bytes in front of them, of which blocks have room for the most, most_lead;
  * shared: do all parts have it, of a launch-time array, or in a circle? arrays: the memory of the former. held: by part
  * of this rank and slot the number of the block that it has, -1: none. in, out, seconds: what a round, a turn of each
  * part, is expected to copy each way, bytes, and its launches to take; step: a step, all counted; link: bytes a second
- * each way; needed: bytes that blocks and arrays are expected to take. card: there is no device, and what one of that
- * kind would do is asked; else NULL. code: the `ncode` params that say how large a part is whose code all have; NULL:
- * it is not known yet. schedule: of that code; fitting: the rows of a part that code with
- * tiles of as many would be best for, 0: none. uncircled: parts could be skewed, had the device circular memory. */
+ * each way; needed: bytes that blocks and arrays take, as expected until parts have plans. card: there is no device,
+ * and what one of that kind would do is asked; else NULL. code: the `ncode` params that say how large a part is whose
+ * code all have; NULL: it is not known yet. schedule: of that code; fitting: the rows of a part that code with tiles of
+ * as many would be best for, 0: none. uncircled: parts could be skewed, had the device circular memory. */
 struct Turns {
   Skew *skew; /* NULL: parts have ghost cells */
   bool uncircled;
   int dimension;
   bool beside;
-  double budget, used;
+  double budget;
   int nslots, nblocks, nfields;
   size_t *bytes, *lead, most_lead;
   bool *shared;
@@ -102,8 +102,6 @@ void turns_close_memory(StcPlan *p);
  * no use behind its launches, or (`all`) everything. Who gets a block must wait for those who had it. */
 StcStatus turns_take(StcPlan *p, int i, bool lasts);
 void turns_give_back(StcPlan *p, int i, bool all);
-/* Reports that so many parts and steps a turn take `bytes` bytes, more than there are to be. */
-StcStatus turns_too_little(const StcPlan *p, int64_t parts, int64_t steps, double bytes);
 /* The bytes of a block for so many bytes with so many in front of them. */
 double turns_block(double bytes, size_t lead);
 
@@ -111,6 +109,8 @@ double turns_block(double bytes, size_t lead);
  * parts along the dimension, and how many steps a turn. `n` params. STC_MEMORY: none fits; a report says so if one
  * `must`. */
 StcStatus turns_choose(StcPlan *p, bool parts_asked, bool must, int n, const char *const *defines);
+/* Reports that so many parts, so many steps a turn, take so many bytes, more than they may. */
+StcStatus turns_too_large(StcPlan *p, int64_t parts, int64_t steps, double bytes);
 
 /* Do the whole grid's kernels need more than so many bytes? Of a plan on a device that runs modules as a whole. */
 bool turns_needed(const StcPlan *p, double memory);
@@ -133,6 +133,8 @@ void skew_place(StcPlan *p);
 /* Gives the slots of fields their circles, once the parts have plans, and has parts be in them where they belong. */
 StcStatus skew_open(StcPlan *p);
 void skew_close(StcPlan *p);
+/* The bytes of the circle of slot `slot`, and of what is put aside of it; 0: the slot has none. */
+double skew_bytes(const StcPlan *p, int slot);
 /* The rows that launch number `launches` of part `i` stores, and behind which they are the last values, in the
  * coordinates of the grid; of a ring they may go on beyond its end. */
 void skew_owned(const StcPlan *p, int i, int64_t launches, int64_t *lo, int64_t *hi);
