@@ -1,12 +1,15 @@
 """Tests of table.py."""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import table
 
 
 def row(program, type, size, family, gpts, **more):
@@ -42,6 +45,26 @@ class Test(unittest.TestCase):
         pages = [os.path.join(HERE, "..", "..", name) for name in ("README.md", "docs/performance.md", "docs/lab/amd.md", "docs/cluster.md")]
         done = subprocess.run([sys.executable, os.path.join(HERE, "table.py"), "--check", *pages], stdout=subprocess.PIPE, text=True)
         self.assertEqual((done.returncode, done.stdout), (0, ""))
+
+    def test_pages_agree_on_who_is_ahead(self):
+        """What README, compare.md and performance.md say in words of the others is what the data says, and the same of the power limit."""
+        here = [os.path.join(HERE, "..", "..", name) for name in ("README.md", "docs/compare.md", "docs/performance.md")]
+        texts = []
+        for path in here:
+            with open(path, encoding="utf-8") as f:
+                texts.append(" ".join(f.read().split()))
+        leads = {}
+        for e in table.entries_of("large.json"):
+            best = table.published(e.program, e.type, e.size)
+            if best:
+                leads[e.program, e.type, e.size] = e.default()["gpts"] / best["gpts"]
+        self.assertGreater(min(leads.values()), 1, leads)
+        for text, said in zip(texts, ("stc is ahead in all of these rows, and in the boxes in f64", "in single and in double precision stc is ahead of AN5D, EBISU and FastStencil",
+                                      "stc is faster than the others in every row that has a figure of theirs")):
+            self.assertIn(said, text)
+        least = sorted((lead, program) for (program, type, _), lead in leads.items() if type == "f64")[:2]
+        self.assertIn("The smallest leads are in f64: %s (%.2f times) and %s (%.2f times)" % (least[0][1], least[0][0], least[1][1], least[1][0]), texts[2])
+        self.assertEqual([re.findall(r"(\d+ to \d+) % slower", text)[:1] for text in texts], [["14 to 27"]] * 3)
 
     def test_finds_a_page_that_is_not(self):
         with tempfile.TemporaryDirectory() as folder:
