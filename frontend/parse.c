@@ -586,16 +586,17 @@ void parse_skip_braces(Parse *p) {
   } while (depth && !parse_is(p, TOK_EOF));
 }
 
-/* A declaration without keyword, as in the paper, at its name. */
+/* A declaration without keyword, as in the paper, at its name; else an error. */
 static bool paper_declaration(Parse *p) {
-  Tok next = p->t[1].kind;
+  bool named = parse_is(p, TOK_NAME) && !is_keyword(p->t->text);
+  Tok next = named ? p->t[1].kind : TOK_EOF;
   if (next == TOK_ASSIGN)
     return grid(p, true);
   if (next == TOK_COLON || next == TOK_COMMA)
     return field(p, true);
   if (next == TOK_LPAREN)
     return stencil(p, DECL_STENCIL, true);
-  const char *near = symbols_nearest(NULL, NULL, p->t->text, NULL);
+  const char *near = named ? symbols_nearest(NULL, NULL, p->t->text, NULL) : NULL;
   if (near && is_keyword(near))
     diag_error(p->d, p->t->loc, "expected a declaration, found '%.60s'; did you mean '%s'?", p->t->text, near);
   else
@@ -605,43 +606,33 @@ static bool paper_declaration(Parse *p) {
   return false;
 }
 
-bool parse_declaration(Parse *p) {
-  if (parse_is_word(p, "param"))
-    return declarations(p, param);
-  if (parse_is_word(p, "const"))
-    return declarations(p, constant);
-  if (parse_is_word(p, "let"))
-    return declarations(p, top_let);
+/* An include, behind its word. */
+static bool include(Parse *p) {
+  p->t++;
+  bool semi = parse_accept(p, TOK_STRING);
+  if (semi && p->raw && parse_accept(p, TOK_SEMI))
+    return true;
+  if (semi && parse_is(p, TOK_SEMI))
+    diag_error(p->d, p->t[-2].loc, "an include stands where a declaration may, behind the end of another one");
+  else
+    parse_error(p, semi ? "';' behind the file's name" : "a file's name in quotes, include \"FILE.stn\";");
+  return false;
+}
+
+/* A declaration whose word is one of the language alone, which no name is. Sets *known to whether it begins so. */
+static bool reserved_declaration(Parse *p, bool *known) {
   static const struct {
     const char *word;
     int kind;
-  } rest[] = {{"struct", DECL_STRUCT},   {"grid", DECL_GRID}, {"region", DECL_REGION},
-              {"field", DECL_FIELD},     {"op", DECL_OP},     {"fn", DECL_FN},
-              {"stencil", DECL_STENCIL}, {"init", DECL_INIT}, {"reduce", DECL_REDUCE}};
+  } words[] = {{"struct", DECL_STRUCT},   {"grid", DECL_GRID}, {"region", DECL_REGION},
+               {"field", DECL_FIELD},     {"op", DECL_OP},     {"fn", DECL_FN},
+               {"stencil", DECL_STENCIL}, {"init", DECL_INIT}, {"reduce", DECL_REDUCE}};
   int kind = DECL_BAD;
-  if (parse_is_word(p, "until"))
-    return parse_until(p);
-  bool named = parse_is(p, TOK_NAME) && p->t[1].kind == TOK_NAME;
-  if (named && (parse_is_word(p, "probe") || parse_is_word(p, "inject")))
-    return parse_is_word(p, "probe") ? (p->t++, parse_probe(p)) : (p->t++, parse_inject(p));
-  if (named && parse_is_word(p, "absorb"))
-    return p->t++, parse_absorb(p);
-  if (parse_begins_gradient(p))
-    return parse_gradient(p);
-  if (named && (parse_is_word(p, "scalar") || parse_is_word(p, "update")))
-    return parse_is_word(p, "scalar") ? (p->t++, parse_scalar(p)) : (p->t++, parse_update(p));
-  if (named && (parse_is_word(p, "mask") || parse_is_word(p, "sweep")))
-    return parse_is_word(p, "mask") ? (p->t++, parse_mask(p)) : (p->t++, parse_sweep(p));
-  if (parse_is_word(p, "members") && (named || p->t[1].kind == TOK_INT || p->t[1].kind == TOK_FLOAT))
-    return p->t++, parse_members(p);
-  if (named && parse_is_word(p, "repeat"))
-    return p->t++, parse_repeat(p);
-  if (named && parse_is_word(p, "levels"))
-    return p->t++, parse_levels(p);
-  for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
-    if (parse_is_word(p, rest[i].word))
-      kind = rest[i].kind;
-  p->t += kind != DECL_BAD;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (parse_is_word(p, words[i].word))
+      kind = words[i].kind;
+  *known = kind != DECL_BAD;
+  p->t += *known;
   switch (kind) {
   case DECL_STRUCT: return structure(p);
   case DECL_GRID: return grid(p, false);
@@ -652,25 +643,50 @@ bool parse_declaration(Parse *p) {
   case DECL_REDUCE: return parse_reduce(p);
   case DECL_STENCIL:
   case DECL_INIT: return stencil(p, (DeclKind)kind, false);
-  default: break;
+  default: return false;
   }
-  if (parse_is_word(p, "include") && !(p->t[1].kind == TOK_ASSIGN || p->t[1].kind == TOK_COLON)) {
-    p->t++;
-    bool semi = parse_accept(p, TOK_STRING);
-    if (semi && p->raw && parse_accept(p, TOK_SEMI))
-      return true;
-    if (semi && parse_is(p, TOK_SEMI))
-      diag_error(p->d, p->t[-2].loc, "an include stands where a declaration may, behind the end of another one");
-    else
-      parse_error(p, semi ? "';' behind the file's name" : "a file's name in quotes, include \"FILE.stn\";");
-    return false;
-  }
-  if (parse_is(p, TOK_NAME) && !is_keyword(p->t->text))
-    return paper_declaration(p);
-  parse_error(p, "a declaration (param, const, let, struct, grid, region, field, op, fn, stencil, init, sweep, "
-                 "inject, mask, reduce, probe, scalar, update, repeat, levels, each, absorb, until, members, loss or "
-                 "gradient)");
+}
+
+/* A declaration whose word is one before a name alone, and a name elsewhere. Sets *known to whether it begins so. */
+static bool named_declaration(Parse *p, bool *known) {
+  static const struct {
+    const char *word;
+    bool (*parse)(Parse *p);
+  } words[] = {{"probe", parse_probe},   {"inject", parse_inject}, {"absorb", parse_absorb},
+               {"scalar", parse_scalar}, {"update", parse_update}, {"mask", parse_mask},
+               {"sweep", parse_sweep},   {"repeat", parse_repeat}, {"levels", parse_levels}};
+  *known = false;
+  for (size_t i = 0; i < sizeof words / sizeof *words && parse_is(p, TOK_NAME) && p->t[1].kind == TOK_NAME; i++)
+    if (parse_is_word(p, words[i].word)) {
+      *known = true;
+      p->t++;
+      return words[i].parse(p);
+    }
   return false;
+}
+
+bool parse_declaration(Parse *p) {
+  if (parse_is_word(p, "param"))
+    return declarations(p, param);
+  if (parse_is_word(p, "const"))
+    return declarations(p, constant);
+  if (parse_is_word(p, "let"))
+    return declarations(p, top_let);
+  if (parse_is_word(p, "until"))
+    return parse_until(p);
+  if (parse_begins_gradient(p))
+    return parse_gradient(p);
+  Tok next = p->t[1].kind;
+  if (parse_is_word(p, "members") && (next == TOK_NAME || next == TOK_INT || next == TOK_FLOAT))
+    return p->t++, parse_members(p);
+  bool known, ok = named_declaration(p, &known);
+  if (!known)
+    ok = reserved_declaration(p, &known);
+  if (known)
+    return ok;
+  if (parse_is_word(p, "include") && next != TOK_ASSIGN && next != TOK_COLON)
+    return include(p);
+  return paper_declaration(p);
 }
 
 void parse_program(Parse *p) {

@@ -3,7 +3,8 @@
  *
  *   base/base.h    memory in arenas, messages, scalar types and constants, affine bounds
  *   op.h           the table of ops (ops.def), values, ops, blocks
- *   module.h       what a module is made of: fields, stencils, kernels, the host part
+ *   module.h       what a module is made of: fields, stencils, and what is asked of it
+ *   kernel.h       what a module of kernel IR has beside: buffers, kernels, the host part
  *   build.h        making and changing code
  *   carries.h      what rounds of a row's loop take over from the round before
  *   schedule.h     schedules and plans, families.def

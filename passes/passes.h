@@ -57,6 +57,7 @@
  *   split-edges.c     the tiles at edges in a kernel of their own
  *   idle-blocks.c     kernels without the blocks that have nothing to do (for split-edges)
  *   tile-classes.c    versions for tiles where masks are true, or false, everywhere
+ *   class-kernels.c   the kernels that find the classes of tiles (for tile-classes.c)
  *   tile-lists.c      blocks for the tiles of a list, so that those with nothing to do need none (for tile-classes.c)
  *   settle-words.c    what these do not read of words of tests (for tile-classes.c)
  *   early-signals.c   signals between warps in place of barriers between neighbours

@@ -1,6 +1,7 @@
 /* driver/device/cuda.h: what the files of the CUDA device share.
  *
  *   device-cuda.c   the device: finding it, memory, streams, launches, other devices
+ *   cuda-entries.c  the driver's library and its entry points
  *   cuda-code.c     kernels compiled, by the driver too, kept on disk, and loaded
  *   cuda-circle.c   circular memory
  *   cuda-copies.c   several copies within its memory by one launch
@@ -164,10 +165,14 @@ typedef struct CudaState {
   size_t circle_step;           /* of circular memory, once it was had; else 0 */
 } CudaState;
 
-/* cuda-circle.c: DeviceKind's functions; the entry points are looked for by load_library. */
+/* cuda-circle.c: DeviceKind's functions; cuda_find_library looks for the entry points. */
 size_t cuda_circle_step(Device *d);
 StcStatus cuda_circle_new(Device *d, size_t size, void **memory);
 void cuda_circle_free(Device *d, void *memory, size_t size);
+
+/* cuda-entries.c: loads the library and finds its entry points; returns what is missing, or NULL. The text needs no
+ * freeing. */
+const char *cuda_find_library(CudaState *s);
 
 /* STC_OK if `e` is success, else an error that says what `what` was. */
 StcStatus cuda_check(Device *d, CuResult e, const char *what);

@@ -32,170 +32,6 @@ enum {
   EARLY_IN_GRAPHS = 12030 /* the first driver whose graphs keep it */
 };
 
-/* Where each entry point goes. */
-static const GpuEntry entries[] = {
-    {"cuInit", offsetof(CudaState, cu.init)},
-    {"cuGetErrorName", offsetof(CudaState, cu.error_name)},
-    {"cuGetErrorString", offsetof(CudaState, cu.error_string)},
-    {"cuDeviceGetCount", offsetof(CudaState, cu.device_count)},
-    {"cuDeviceGet", offsetof(CudaState, cu.device_get)},
-    {"cuDeviceGetName", offsetof(CudaState, cu.device_name)},
-    {"cuDeviceGetAttribute", offsetof(CudaState, cu.device_attribute)},
-    {"cuDeviceTotalMem_v2", offsetof(CudaState, cu.total_memory)},
-    {"cuDevicePrimaryCtxRetain", offsetof(CudaState, cu.context_retain)},
-    {"cuDevicePrimaryCtxRelease_v2", offsetof(CudaState, cu.context_release)},
-    {"cuCtxSetCurrent", offsetof(CudaState, cu.context_set)},
-    {"cuCtxSynchronize", offsetof(CudaState, gpu.call.synchronize)},
-    {"cuMemGetInfo_v2", offsetof(CudaState, gpu.call.memory_info)},
-    {"cuMemAlloc_v2", offsetof(CudaState, gpu.call.memory_alloc)},
-    {"cuMemFree_v2", offsetof(CudaState, gpu.call.memory_free)},
-    {"cuMemcpyHtoD_v2", offsetof(CudaState, gpu.call.copy_in)},
-    {"cuMemcpyDtoH_v2", offsetof(CudaState, gpu.call.copy_out)},
-    {"cuMemcpyDtoDAsync_v2", offsetof(CudaState, gpu.call.copy_within)},
-    {"cuModuleLoadDataEx", offsetof(CudaState, cu.module_load)},
-    {"cuModuleUnload", offsetof(CudaState, gpu.call.module_unload)},
-    {"cuModuleGetFunction", offsetof(CudaState, gpu.call.module_function)},
-    {"cuFuncSetAttribute", offsetof(CudaState, cu.function_attribute)},
-    {"cuFuncGetAttribute", offsetof(CudaState, gpu.call.function_info)},
-    {"cuLaunchKernel", offsetof(CudaState, gpu.call.launch)},
-    {"cuStreamCreate", offsetof(CudaState, gpu.call.stream_create)},
-    {"cuStreamDestroy_v2", offsetof(CudaState, gpu.call.stream_destroy)},
-    {"cuStreamWaitEvent", offsetof(CudaState, gpu.call.stream_wait)},
-    {"cuStreamSynchronize", offsetof(CudaState, gpu.call.stream_synchronize)},
-    {"cuPointerGetAttribute", offsetof(CudaState, cu.pointer_attribute)},
-    {"cuEventCreate", offsetof(CudaState, gpu.call.event_create)},
-    {"cuEventDestroy_v2", offsetof(CudaState, gpu.call.event_destroy)},
-    {"cuEventRecord", offsetof(CudaState, gpu.call.event_record)},
-    {"cuEventSynchronize", offsetof(CudaState, gpu.call.event_synchronize)},
-    {"cuEventElapsedTime", offsetof(CudaState, gpu.call.event_elapsed)},
-};
-
-/* Those of CUDA graphs: CUDA 11.4 and later. Where one is missing launches are not recorded. */
-static const GpuEntry graph_entries[] = {
-    {"cuStreamBeginCapture_v2", offsetof(CudaState, cu.capture_begin)},
-    {"cuStreamEndCapture", offsetof(CudaState, cu.capture_end)},
-    {"cuGraphInstantiateWithFlags", offsetof(CudaState, cu.graph_instantiate)},
-    {"cuGraphLaunch", offsetof(CudaState, cu.graph_launch)},
-    {"cuGraphDestroy", offsetof(CudaState, cu.graph_destroy)},
-    {"cuGraphExecDestroy", offsetof(CudaState, cu.executable_destroy)},
-    {"cuMemcpy3DAsync_v2", offsetof(CudaState, cu.copy_3d)},
-};
-
-/* Those of graphs whose launches change: CUDA 12. Where one is missing launches that take the step are not recorded. */
-static const GpuEntry update_entries[] = {
-    {"cuGraphExecUpdate_v2", offsetof(CudaState, cu.graph_update)},
-};
-
-/* Those of launches of graphs whose step is set: CUDA 12. Where one is missing such launches are recorded anew. */
-static const GpuEntry node_entries[] = {
-    {"cuGraphGetNodes", offsetof(CudaState, cu.graph_nodes)},
-    {"cuGraphNodeGetType", offsetof(CudaState, cu.node_type)},
-    {"cuGraphKernelNodeGetParams_v2", offsetof(CudaState, cu.node_get)},
-    {"cuGraphExecKernelNodeSetParams_v2", offsetof(CudaState, cu.node_set)},
-};
-
-/* Those of graphs that repeat launches by themselves: CUDA 12.4. Where one is missing the host decides. */
-static const GpuEntry loop_entries[] = {
-    {"cuGraphCreate", offsetof(CudaState, cu.graph_create)},
-    {"cuGraphConditionalHandleCreate", offsetof(CudaState, cu.condition_new)},
-    {"cuGraphAddNode_v2", offsetof(CudaState, cu.node_add)},
-    {"cuStreamBeginCaptureToGraph", offsetof(CudaState, cu.capture_into)},
-    {"cuDriverGetVersion", offsetof(CudaState, cu.driver_version)},
-};
-
-/* Those of copies between devices. Where one is missing they go by way of the host. */
-static const GpuEntry peer_entries[] = {
-    {"cuDeviceCanAccessPeer", offsetof(CudaState, cu.can_access)},
-    {"cuCtxEnablePeerAccess", offsetof(CudaState, cu.enable_access)},
-    {"cuMemcpyPeerAsync", offsetof(CudaState, cu.copy_peer)},
-    {"cuMemcpy3DPeerAsync", offsetof(CudaState, cu.copy_peer_3d)},
-    {"cuStreamCreateWithPriority", offsetof(CudaState, cu.stream_create)},
-    {"cuEventQuery", offsetof(CudaState, cu.event_query)},
-    {"cuDeviceGetUuid", offsetof(CudaState, cu.device_uuid)},
-};
-
-/* Those of copies to the host beside launches. Where one is missing launches wait for the copies. */
-static const GpuEntry stage_entries[] = {
-    {"cuMemHostAlloc", offsetof(CudaState, cu.host_alloc)},
-    {"cuMemFreeHost", offsetof(CudaState, gpu.call.host_free)},
-    {"cuMemHostRegister_v2", offsetof(CudaState, cu.host_register)},
-    {"cuMemHostUnregister", offsetof(CudaState, cu.host_unregister)},
-    {"cuMemcpyDtoHAsync_v2", offsetof(CudaState, gpu.call.copy_out_async)},
-    {"cuMemcpyHtoDAsync_v2", offsetof(CudaState, cu.copy_in_async)},
-};
-
-/* Those of copies between devices of several processes. Where one is missing they go by way of the host. */
-static const GpuEntry key_entries[] = {
-    {"cuIpcGetMemHandle", offsetof(CudaState, cu.key_get)},
-    {"cuIpcOpenMemHandle_v2", offsetof(CudaState, cu.key_open)},
-    {"cuIpcCloseMemHandle", offsetof(CudaState, cu.key_close)},
-    {"cuStreamWriteValue32_v2", offsetof(CudaState, cu.value_write)},
-    {"cuStreamWaitValue32_v2", offsetof(CudaState, cu.value_wait)},
-};
-
-/* Those of circular memory. Where one is missing there is none. */
-static const GpuEntry circle_entries[] = {
-    {"cuMemGetAllocationGranularity", offsetof(CudaState, cu.physical_step)},
-    {"cuMemCreate", offsetof(CudaState, cu.physical_new)},
-    {"cuMemRelease", offsetof(CudaState, cu.physical_free)},
-    {"cuMemAddressReserve", offsetof(CudaState, cu.reserve)},
-    {"cuMemAddressFree", offsetof(CudaState, cu.unreserve)},
-    {"cuMemMap", offsetof(CudaState, cu.map)},
-    {"cuMemUnmap", offsetof(CudaState, cu.unmap)},
-    {"cuMemSetAccess", offsetof(CudaState, cu.allow)},
-};
-
-/* Those of launches that begin early. Where one is missing none does. */
-static const GpuEntry early_entries[] = {
-    {"cuDriverGetVersion", offsetof(CudaState, cu.driver_version)},
-    {"cuLaunchKernelEx", offsetof(CudaState, cu.launch_with)},
-};
-
-/* Loads kernels onto the device: CUDA 12.4. Where it is missing the first launch of each does. */
-static const GpuEntry load_entries[] = {
-    {"cuFuncLoad", offsetof(CudaState, cu.function_load)},
-};
-
-/* Those of libraries, which the driver compiles beside each other: CUDA 12. Where one is missing it compiles one module
- * after the other. */
-static const GpuEntry library_entries[] = {
-    {"cuLibraryLoadData", offsetof(CudaState, cu.library_load)},
-    {"cuLibraryGetModule", offsetof(CudaState, cu.library_module)},
-    {"cuLibraryUnload", offsetof(CudaState, cu.library_unload)},
-};
-
-/* Loads the library; returns what is missing, or NULL. The text needs no freeing. */
-static const char *load_library(CudaState *s) {
-  void *library = s->gpu.library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (!library)
-    return "libcuda.so.1 is not there: install NVIDIA's driver, or use --device=host or sim";
-  if (!gpu_find_entries(library, entries, sizeof entries / sizeof entries[0], s))
-    return "libcuda.so.1 lacks an entry point that CUDA 11 and later have: update NVIDIA's driver";
-  if (!gpu_find_entries(library, graph_entries, sizeof graph_entries / sizeof graph_entries[0], s))
-    s->cu.capture_begin = NULL;
-  if (!gpu_find_entries(library, update_entries, sizeof update_entries / sizeof update_entries[0], s))
-    s->cu.graph_update = NULL;
-  if (!gpu_find_entries(library, node_entries, sizeof node_entries / sizeof node_entries[0], s))
-    s->cu.node_set = NULL;
-  if (!gpu_find_entries(library, loop_entries, sizeof loop_entries / sizeof loop_entries[0], s))
-    s->cu.capture_into = NULL;
-  if (!gpu_find_entries(library, peer_entries, sizeof peer_entries / sizeof peer_entries[0], s))
-    s->cu.copy_peer = NULL;
-  if (!gpu_find_entries(library, stage_entries, sizeof stage_entries / sizeof stage_entries[0], s))
-    s->gpu.call.copy_out_async = NULL;
-  if (!gpu_find_entries(library, key_entries, sizeof key_entries / sizeof key_entries[0], s))
-    s->cu.key_get = NULL;
-  if (!gpu_find_entries(library, circle_entries, sizeof circle_entries / sizeof circle_entries[0], s))
-    s->cu.physical_step = NULL;
-  if (!gpu_find_entries(library, early_entries, sizeof early_entries / sizeof early_entries[0], s))
-    s->cu.launch_with = NULL;
-  if (!gpu_find_entries(library, library_entries, sizeof library_entries / sizeof library_entries[0], s))
-    s->cu.library_load = NULL;
-  if (!gpu_find_entries(library, load_entries, sizeof load_entries / sizeof load_entries[0], s))
-    s->cu.function_load = NULL;
-  return NULL;
-}
-
 const char *cuda_words(const Cuda *cu, CuResult e) {
   const char *text = NULL;
   return cu->error_string(e, &text) == 0 && text ? text : "unknown error";
@@ -295,7 +131,7 @@ static StcStatus cuda_open(Device *d) {
   s->gpu.make_current = make_current;
   s->gpu.words = words;
   s->gpu.host_alloc = host_alloc;
-  const char *missing = load_library(s);
+  const char *missing = cuda_find_library(s);
   if (missing)
     return diag_error(d->w->diags, no_loc(), "cuda: %s", missing), STC_DEVICE;
   int n = 0, want = d->index < 0 ? 0 : d->index;
@@ -725,7 +561,7 @@ static void list_device(FILE *to, const Cuda *cu, int i) {
 static int cuda_count(void) {
   CudaState s = {0};
   int n = 0;
-  if (load_library(&s) || start(&s.cu) || s.cu.device_count(&n))
+  if (cuda_find_library(&s) || start(&s.cu) || s.cu.device_count(&n))
     n = 0;
   if (s.gpu.library)
     dlclose(s.gpu.library);
@@ -736,7 +572,7 @@ static int cuda_count(void) {
 static void cuda_list(FILE *to) {
   CudaState s = {0};
   int n = 0;
-  const char *missing = load_library(&s);
+  const char *missing = cuda_find_library(&s);
   Cuda cu = s.cu;
   CuResult e = missing ? 0 : start(&cu);
   if (!missing && e == 0)

@@ -1,6 +1,8 @@
 /* check_fn.c: functions: each is checked once where it is declared, and once more wherever it is called,
  * with the values of the arguments. */
-#include "frontend/checker.h"
+#include "frontend/complex.h"
+#include "frontend/ensemble.h"
+#include "frontend/levels.h"
 
 #include <string.h>
 
@@ -154,3 +156,50 @@ bool check_function_reads(Checker *c, const Env *env, Loc loc, const char *name,
       what, c->function->name, c->function->name);
   return false;
 }
+
+/* ---- names in the bodies of macros */
+
+/* Is the name, used in the body of `op`, its parameter, the index of one of the reductions in `env`, or declared? */
+static void check_op_name(Checker *c, const Decl *op, const Env *env, const Expr *e) {
+  for (int i = 0; i < op->nnames; i++)
+    if (!strcmp(op->names[i].s, e->name))
+      return;
+  if (is_reserved(e->name) || check_find_index(env, e->name) || symbols_find(&c->syms, e->name) ||
+      check_is_member(c, e->name) || (e->kind == EXPR_CALL && check_is_complex_call(c, e)))
+    return;
+  if (check_is_random(c, e))
+    check_note_random(c, e);
+  else if (!check_is_builtin(c, e, "coord") && !check_is_builtin(c, e, "diff") && !check_is_builtin(c, e, "lookup") &&
+           !check_is_builtin(c, e, "at") && !check_is_scaled(c, e) && !check_name_with_level(c, e->name)) {
+    if (!strcmp(e->name, "point"))
+      check_error(c, NULL, e->loc,
+                  "'point' is known in an inject alone, not in a macro; give the macro a parameter for it and call it "
+                  "with 'point'");
+    else
+      check_undefined(c, NULL, e->loc, e->name, NULL);
+  }
+}
+
+/* All names in the part `e` of the body of `op`, within the reductions of `env`. */
+static void check_op_names(Checker *c, const Decl *op, const Env *env, const Expr *e) {
+  if (e->kind == EXPR_NAME || e->kind == EXPR_ACCESS || e->kind == EXPR_WITHIN || e->kind == EXPR_CALL)
+    check_op_name(c, op, env, e);
+  const Symbol *called = e->kind == EXPR_CALL ? symbols_find(&c->syms, e->name) : NULL;
+  if (called && called->kind == SYM_OP)
+    check_moved_arguments(c, e, called);
+  if (e->kind == EXPR_REDUCE) {
+    Symbol index = {.kind = SYM_CONST, .name = e->kids[0]->name, .loc = e->kids[0]->loc};
+    Env inner = {.caller = env, .call = e->loc, .index = &index};
+    check_index_name(c, env, e->kids[0], op);
+    check_op_names(c, op, env, e->kids[1]);
+    check_op_names(c, op, env, e->kids[2]);
+    check_op_names(c, op, &inner, e->kids[3]);
+    return;
+  }
+  for (int i = 0; i < e->n; i++)
+    check_op_names(c, op, env, e->kids[i]);
+  if (e->level)
+    check_op_names(c, op, env, e->level);
+}
+
+void check_op_body(Checker *c, const Decl *op) { check_op_names(c, op, NULL, op->value); }

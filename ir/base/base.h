@@ -276,4 +276,10 @@ Affine box_extent(Arena *a, const Box *b, int d);
  * wrong). */
 int box_inside(const Box *x, const Box *y);
 
+/* Constant distances of a box from the tile it belongs to, in grid points: [tile.lo - lo[d], tile.hi + hi[d]]; all >= 0
+ * for compute regions. */
+typedef struct Extent {
+  int64_t lo[MAX_RANK], hi[MAX_RANK];
+} Extent;
+
 #endif

@@ -29,18 +29,14 @@
  * whatever tiles the kernels for fewer steps have, since it is a point's own bits that decide. It needs all kernels
  * that write the field to go by the same bits, and two buffers that are exchanged for each other alone. */
 #include "passes/base/tuning.h"
+#include "passes/kernel/class-kernels.h"
 #include "passes/kernel/inner.h"
 #include "passes/plan/cost/estimate.h"
 
 #include <string.h>
 
-/* Kernels of so many ops with all versions have fewer of them, on targets with threads. The classes. */
+/* Kernels of so many ops with all versions have fewer of them, on targets with threads. */
 enum { MOST_OPS = 36000 };
-enum { CLASS_MIXED, CLASS_ALL, CLASS_NONE, CLASSES, CLASS_DONE = CLASSES };
-/* What the number of a tile's class has beside it for kernels that compute several tiles: MORE times how many there are
- * behind it; FIRST and LAST times the first and the last of its CLASS_POINTS points in the last dimension that are
- * stored, which are up to PLACES. */
-enum { MORE = 4, FIRST = 256, LAST = FIRST * 4096, PLACES = 4095 };
 /* Points that a block copies: so many a thread, or in a loop. */
 enum { COPY_THREADS = 128, COPY_CELLS = 4096, COPY_EACH = 4 };
 
@@ -136,237 +132,6 @@ static int32_t add_buffer(Module *m, const Kernel *k) {
   return m->nbuffers - 1;
 }
 
-/* ---- the kernel that finds classes */
-
-/* What is found of a tile: of each word all and any of its bits, and the first and last place. */
-enum { MOST_FOUND = 2 * MAX_TESTS + 2 };
-
-/* The kernel that finds classes, while it is made for tiles of `k`: the types in which words are kept, the coordinates
- * so far, the numbers of the block; lane: of the thread (NULL: there is but one), lanes: how many there are; own,
- * place: where the tile begins, and the coordinates, not led about edges; nacc: how many values are found. */
-typedef struct Finder {
-  const Module *m;
-  const Kernel *k;
-  Type type[MAX_TESTS];
-  Value *at[MAX_RANK], *block[MAX_RANK], *lane, *own[MAX_RANK], *place[MAX_RANK];
-  int32_t lanes, buffer[MAX_TESTS], nacc;
-} Finder;
-
-/* Behind the words in acc the first and the last place in the last dimension of points of the tile itself that have a
- * bit set, counted from its begin: adds the point, whose bits are `bits`. */
-static void add_place(const Finder *f, Builder *b, Value *bits, Value **acc) {
-  int x = f->k->rank - 1;
-  Value **first = &acc[2 * f->k->tests->n], **last = first + 1,
-        *in = build2(b, OP_NE, bits, build_int(b, bits->type, 0)), *place = NULL;
-  for (int d = 0; d <= x; d++) {
-    place = build2(b, OP_SUB, f->place[d], f->own[d]);
-    in = build2(b, OP_AND, in, build2(b, OP_GE, place, build_int(b, TY_I64, 0)));
-    in = build2(b, OP_AND, in, build2(b, OP_LT, place, build_int(b, TY_I64, f->k->tile[d])));
-  }
-  *first = build3(b, OP_SELECT, in, build2(b, OP_MIN, *first, place), *first);
-  *last = build3(b, OP_SELECT, in, build2(b, OP_MAX, *last, place), *last);
-}
-
-/* In acc[2 i] and acc[2 i + 1] what is in all and in any of the words number i seen so far: adds those at the point. */
-static void add_words(const Finder *f, Builder *b, Value **acc) {
-  static const int64_t here[MAX_RANK];
-  for (int i = 0; i < f->k->tests->n; i++) {
-    const Field *x = &f->m->fields[f->k->tests->field[i]];
-    Value *w = build_load(b, x->type, f->buffer[i], f->k->rank, f->at, here);
-    w = build_convert(b, f->type[i], w);
-    acc[2 * i] = build2(b, OP_BIT_AND, acc[2 * i], w);
-    acc[2 * i + 1] = build2(b, OP_BIT_OR, acc[2 * i + 1], w);
-    if (f->nacc > 2 * f->k->tests->n)
-      add_place(f, b, build2(b, OP_BIT_AND, w, build_int(b, f->type[i], f->k->tests->all[i])), acc);
-  }
-}
-
-/* Adds the words of all points of the tile that have the coordinates found so far, before dimension `d`. */
-static void add_points(Finder *f, Builder *b, int d, Value **acc) {
-  const KernelTests *t = f->k->tests;
-  const Box *grid = &f->m->grid;
-  bool last = d == f->k->rank - 1;
-  int64_t tile = f->k->tile[d];
-  Value *own = build2(b, OP_ADD, build2(b, OP_MUL, f->block[d], build_int(b, TY_I64, tile)),
-                      build_affine(b, f->m, t->lo[d])),
-        *from = build2(b, OP_ADD, own, build_int(b, TY_I64, -t->reach.lo[d])),
-        *end = build2(b, OP_ADD, own, build_int(b, TY_I64, tile + t->reach.hi[d]));
-  f->own[d] = own;
-  if (!t->around[d]) {
-    from = build2(b, OP_MAX, from, build_affine(b, f->m, grid->lo[d]));
-    end = build2(b, OP_MIN, end, build_affine(b, f->m, affine_add_const(grid->hi[d], 1)));
-  }
-  if (last && f->lane)
-    from = build2(b, OP_ADD, from, build_convert(b, TY_I64, f->lane));
-  Op *loop = build_for(b, from, end, last ? f->lanes : 1, 0, f->nacc, acc);
-  Builder in = builder_in(b, loop->blocks[0]);
-  Value *inner[MOST_FOUND], *at = loop->blocks[0]->args[0];
-  for (int i = 0; i < f->nacc; i++)
-    inner[i] = loop->blocks[0]->args[i + 1];
-  f->place[d] = at;
-  f->at[d] = t->around[d] ? build_map(&in, OP_WRAP, at, 0, grid->lo[d], grid->hi[d]) : at;
-  if (last || d + 1 == MAX_RANK)
-    add_words(f, &in, inner);
-  else
-    add_points(f, &in, d + 1, inner);
-  build_yield(&in, f->nacc, inner);
-  for (int i = 0; i < f->nacc; i++)
-    acc[i] = loop->results[i];
-}
-
-/* Combines what the lanes have found. */
-static void combine_lanes(const Finder *f, Builder *b, Value **acc) {
-  for (int mask = f->lanes / 2; mask; mask /= 2)
-    for (int i = 0; i < 2 * f->k->tests->n; i++)
-      acc[i] = build2(b, i % 2 ? OP_BIT_OR : OP_BIT_AND, acc[i], build_shuffle(b, acc[i], mask));
-}
-
-/* The class of a tile for whose words that was found. */
-static Value *class_of(const Finder *f, Builder *b, Value *const *acc) {
-  Value *all = NULL, *none = NULL;
-  for (int i = 0; i < f->k->tests->n; i++) {
-    Value *bits = build_int(b, f->type[i], f->k->tests->all[i]),
-          *is = build2(b, OP_EQ, build2(b, OP_BIT_AND, acc[2 * i], bits), bits),
-          *not = build2(b, OP_EQ, build2(b, OP_BIT_AND, acc[2 * i + 1], bits), build_int(b, f->type[i], 0));
-    all = all ? build2(b, OP_AND, all, is) : is;
-    none = none ? build2(b, OP_AND, none, not) : not;
-  }
-  Value *other = build3(b, OP_SELECT, none, build_int(b, TY_U8, CLASS_NONE), build_int(b, TY_U8, CLASS_MIXED));
-  return build3(b, OP_SELECT, all, build_int(b, TY_U8, CLASS_ALL), other);
-}
-
-/* The class of a tile, `class`, with the points that are stored (FIRST, LAST) if their places were found; of tiles
- * without any it is NONE then. */
-static Value *with_places(const Finder *f, Builder *b, Value *class, Value *const *acc) {
-  int x = f->k->rank - 1, n = 2 * f->k->tests->n;
-  int32_t most = (f->k->tile[x] - 1) / CLASS_POINTS;
-  class = build_convert(b, TY_I64, class);
-  Value *first = build_int(b, TY_I64, 0), *last = build_int(b, TY_I64, most < PLACES ? most : PLACES);
-  if (f->nacc > n) {
-    Value *any = build2(b, OP_GE, acc[n + 1], build_int(b, TY_I64, 0)), *points = build_int(b, TY_I64, CLASS_POINTS);
-    first = build3(b, OP_SELECT, any, build2(b, OP_DIV, acc[n], points), first);
-    last = build3(b, OP_SELECT, any, build2(b, OP_DIV, acc[n + 1], points), last);
-    class = build3(b, OP_SELECT, any, class, build_int(b, TY_I64, CLASS_NONE));
-  }
-  first = build2(b, OP_MUL, first, build_int(b, TY_I64, FIRST));
-  last = build2(b, OP_MUL, last, build_int(b, TY_I64, LAST));
-  return build_convert(b, TY_U32, build2(b, OP_ADD, build2(b, OP_ADD, class, first), last));
-}
-
-/* The type in which words of type `t` are kept: one that lanes exchange, if there are several. */
-static Type kept_type(Type t, bool simt) { return simt ? TY_U32 : t == TY_BOOL ? TY_U8 : t; }
-
-/* Adds the kernel that finds the classes of the tiles of kernel number `index` for `buffer`, with `places` those of the
- * points that are to be stored, too. Its number. */
-static int32_t add_finder(Classifier *x, int index, int32_t buffer, bool places) {
-  static const int64_t here[MAX_RANK];
-  Module *m = x->m;
-  const Kernel *k = &m->kernels[index];
-  bool simt = x->c->target->simt;
-  Kernel own = {.name = inner_name(m, k, "classes"), .rank = k->rank, .body = block_new(m->arena, NULL), .loc = k->loc};
-  Finder f = {.m = m, .k = k, .lanes = simt ? WARP_LANES : 1};
-  Builder b = builder_at_end(m->arena, own.body);
-  Value *acc[MOST_FOUND];
-  b.loc = k->loc;
-  for (int d = 0; d < k->rank; d++) {
-    own.threads[d] = d == k->rank - 1 ? f.lanes : 1;
-    own.tile[d] = k->tile[d];
-    own.extent[d] = k->extent[d];
-    f.block[d] = build_dim(&b, OP_BLOCK, d);
-  }
-  for (int d = k->rank; d < MAX_RANK; d++)
-    own.threads[d] = own.tile[d] = 1;
-  f.lane = simt ? build_dim(&b, OP_THREAD, k->rank - 1) : NULL;
-  for (int i = 0; i < k->tests->n; i++) {
-    f.type[i] = kept_type(m->fields[k->tests->field[i]].type, simt);
-    f.buffer[i] = module_field_buffer(m, k->tests->field[i], 0);
-    acc[2 * i] = build_int(&b, f.type[i], k->tests->all[i]);
-    acc[2 * i + 1] = build_int(&b, f.type[i], 0);
-  }
-  f.nacc = 2 * k->tests->n;
-  if (places) {
-    acc[f.nacc++] = build_int(&b, TY_I64, INT32_MAX);
-    acc[f.nacc++] = build_int(&b, TY_I64, -1);
-  }
-  add_points(&f, &b, 0, acc);
-  combine_lanes(&f, &b, acc);
-  Value *class = class_of(&f, &b, acc);
-  class = k->tests->more >= 0 ? with_places(&f, &b, class, acc) : class;
-  Builder in = simt ? build_then(&b, build2(&b, OP_EQ, f.lane, build_int(&b, TY_I32, 0))) : b;
-  build_store(&in, buffer, class, k->rank, f.block, here);
-  ARENA_PUSH(m->arena, m->kernels, m->nkernels, own);
-  return m->nkernels - 1;
-}
-
-/* ---- runs of tiles */
-
-/* Part number `by` of class code `code`: what is counted in `by` and is less than `end` of them. */
-static Value *code_part(Builder *b, Value *code, int64_t by, int64_t end) {
-  Value *part = by > 1 ? build2(b, OP_DIV, code, build_int(b, TY_I64, by)) : code, *of = build_int(b, TY_I64, end);
-  return build2(b, OP_SUB, part, build2(b, OP_MUL, build2(b, OP_DIV, part, of), of));
-}
-
-/* Adds `n` times `by` to `code`. */
-static Value *add_part(Builder *b, Value *code, Value *n, int64_t by) {
-  return build2(b, OP_ADD, code, build2(b, OP_MUL, n, build_int(b, TY_I64, by)));
-}
-
-/* In the loop of a joiner, at tile `at`, behind which is one of class carried[0] that has carried[1] more, and stores
- * from carried[2] to carried[3] (FIRST, LAST): joins them if they are of a class. What is carried on. */
-static void join_tiles(Builder *b, const Kernel *k, int32_t buffer, Value *const *at, Value **carried) {
-  static const int64_t here[MAX_RANK], behind[MAX_RANK] = {1};
-  Value *code = build_convert(b, TY_I64, build_load(b, TY_U32, buffer, k->rank, at, here)),
-        *class = code_part(b, code, 1, MORE), *first = code_part(b, code, FIRST, PLACES + 1),
-        *last = code_part(b, code, LAST, PLACES + 1);
-  Value *same = build2(b, OP_EQ, class, carried[0]),
-        *room = build2(b, OP_LT, carried[1], build_int(b, TY_I64, k->tests->most)),
-        *joined = build2(b, OP_AND, same, room), *one = build_int(b, TY_I64, 1);
-  Builder then = build_then(b, joined);
-  build_store(&then, buffer, build_int(&then, TY_U32, CLASS_DONE), k->rank, at, behind);
-  Value *more = build3(b, OP_SELECT, joined, build2(b, OP_ADD, carried[1], one), build_int(b, TY_I64, 0));
-  first = build3(b, OP_SELECT, joined, build2(b, OP_MIN, first, carried[2]), first);
-  last = build3(b, OP_SELECT, joined, build2(b, OP_MAX, last, carried[3]), last);
-  code = add_part(b, add_part(b, add_part(b, class, more, MORE), first, FIRST), last, LAST);
-  build_store(b, buffer, build_convert(b, TY_U32, code), k->rank, at, here);
-  memcpy(carried, (Value *[]){class, more, first, last}, 4 * sizeof *carried);
-}
-
-/* Adds the kernel that joins tiles of a class which are one behind the other along dimension 0, for kernels that
- * compute several (KernelTests.more), in `buffer`: the first has MORE times how many more there are beside its class,
- * and stores what any of them does; the others are DONE. From the last tile to the first:
- *
- *     for i { c = classes[n - 1 - i]; if c == class && more < most { classes[n - i] = DONE; more++ } else { more = 0 }
- * ..
- *     } */
-static void add_joiner(Classifier *x, const Kernel *k, int32_t buffer) {
-  Module *m = x->m;
-  const Box *box = &m->fields[m->buffers[buffer].field].box;
-  Kernel own = {.name = inner_name(m, k, "runs"), .rank = k->rank, .body = block_new(m->arena, NULL), .loc = k->loc};
-  Builder b = builder_at_end(m->arena, own.body);
-  Value *at[MAX_RANK], *carried[4];
-  b.loc = k->loc;
-  for (int d = 0; d < MAX_RANK; d++)
-    own.threads[d] = own.tile[d] = 1;
-  for (int d = 0; d < k->rank; d++) {
-    own.extent[d] = d == 0 ? affine_const(1) : affine_add_const(box->hi[d], 1);
-    at[d] = build_dim(&b, OP_BLOCK, d);
-  }
-  Value *last = build_affine(&b, m, box->hi[0]);
-  for (int i = 0; i < 4; i++)
-    carried[i] = build_int(&b, TY_I64, i == 0 ? CLASS_DONE : 0);
-  Op *loop =
-      build_for(&b, build_int(&b, TY_I64, 0), build2(&b, OP_ADD, last, build_int(&b, TY_I64, 1)), 1, 0, 4, carried);
-  Builder in = builder_in(&b, loop->blocks[0]);
-  for (int i = 0; i < 4; i++)
-    carried[i] = loop->blocks[0]->args[i + 1];
-  at[0] = build2(&in, OP_SUB, last, loop->blocks[0]->args[0]);
-  join_tiles(&in, k, buffer, at, carried);
-  build_yield(&in, 4, carried);
-  ARENA_PUSH(m->arena, m->kernels, m->nkernels, own);
-  HostOp launch = {.kind = HOST_LAUNCH, .a = m->nkernels - 1};
-  ARENA_PUSH(m->arena, m->host.once.ops, m->host.once.nops, launch);
-}
-
 /* The buffer of the classes of the tiles of kernel number `index`: that of others that are the same, or a new one. */
 static int32_t classes_of(Classifier *x, int index, bool dead) {
   Module *m = x->m;
@@ -380,11 +145,14 @@ static int32_t classes_of(Classifier *x, int index, bool dead) {
     own.extent[d] = k->extent[d];
   }
   ARENA_PUSH(m->arena, x->classes, x->n, own);
-  HostOp launch = {.kind = HOST_LAUNCH, .a = add_finder(x, index, own.buffer, dead && finds_places(k))};
+  HostOp launch = {.kind = HOST_LAUNCH,
+                   .a = class_finder(m, x->c->target->simt, index, own.buffer, dead && finds_places(k))};
   ARENA_PUSH(m->arena, m->host.once.ops, m->host.once.nops, launch);
   ARENA_PUSH(m->arena, x->first, x->nfirst, launch.a);
-  if (m->kernels[index].tests->more >= 0)
-    add_joiner(x, &m->kernels[index], own.buffer);
+  if (m->kernels[index].tests->more >= 0) {
+    launch.a = class_joiner(m, &m->kernels[index], own.buffer);
+    ARENA_PUSH(m->arena, m->host.once.ops, m->host.once.nops, launch);
+  }
   return own.buffer;
 }
 
@@ -413,14 +181,14 @@ static void settle_more(void *user, Op *op) {
 static Value *settle_tiles(Builder *b, const Kernel *k, Block *body, Value *code) {
   code = build_convert(b, TY_I64, code);
   Value *points = build_int(b, TY_I64, CLASS_POINTS), *zero = build_int(b, TY_I64, 0),
-        *last = build2(b, OP_ADD, code_part(b, code, LAST, PLACES + 1), build_int(b, TY_I64, 1)),
+        *last = build2(b, OP_ADD, class_part(b, code, LAST, PLACES + 1), build_int(b, TY_I64, 1)),
         *width = build_int(b, TY_I64, k->tile[k->rank - 1]);
-  More x = {body, k->tests, {code_part(b, code, MORE, FIRST / MORE)}};
+  More x = {body, k->tests, {class_part(b, code, MORE, FIRST / MORE)}};
   bool found = finds_places(k);
-  x.is[1] = found ? build2(b, OP_MUL, code_part(b, code, FIRST, PLACES + 1), points) : zero;
+  x.is[1] = found ? build2(b, OP_MUL, class_part(b, code, FIRST, PLACES + 1), points) : zero;
   x.is[2] = !found ? zero : build2(b, OP_MAX, build2(b, OP_SUB, width, build2(b, OP_MUL, last, points)), zero);
   block_walk(body, settle_more, &x);
-  return code_part(b, code, 1, MORE);
+  return class_part(b, code, 1, MORE);
 }
 
 /* ---- tiles with nothing to do */

@@ -1,13 +1,14 @@
 """check.py FOLDER [CLANG-FORMAT]: is every C file of the checkout in the style of .clang-format, with no line over 120 wide (clang-format
-lets a file's first comment pass), and no line of a document over 140 wide?
+lets a file's first comment pass), no C file of the product over 800 lines and no function over 60, and no line of a document over 140 wide?
 
 Tables and code in documents may be wider. Prints what is not as it should be, with what to do, and exits with 1.
 """
 import pathlib
+import re
 import subprocess
 import sys
 
-WIDTH, WIDTH_OF_C = 140, 120
+WIDTH, WIDTH_OF_C, LINES_OF_FILE, LINES_OF_FUNCTION = 140, 120, 800, 60
 FOLDERS = ["frontend", "ir", "passes", "backend", "driver", "tests", "examples"]
 
 
@@ -27,6 +28,20 @@ def wide_lines(path):
     return found
 
 
+def long_code(name, lines):
+    """A line for a C file, and for each function in it, that is too long. The format has a function's braces begin or end lines."""
+    if len(lines) > LINES_OF_FILE:
+        yield f"{name}: {len(lines)} lines, {LINES_OF_FILE} at most: split the file"
+    begin = None
+    for number, line in enumerate(lines, 1):
+        if re.match(r"[A-Za-z].*\(", line) and not line.endswith(";"):
+            begin = number
+        elif line == "}" and begin:
+            if number - begin >= LINES_OF_FUNCTION:
+                yield f"{name}:{begin}: a function of {number - begin + 1} lines, {LINES_OF_FUNCTION} at most: split it"
+            begin = None
+
+
 def main():
     top, program = pathlib.Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else None
     bad = False
@@ -35,7 +50,12 @@ def main():
             print(f"{path}:{number}: over {WIDTH} characters: break the line at a space")
             bad = True
     for path in c_files(top):
-        for number, line in enumerate(pathlib.Path(path).read_text(encoding="utf-8").splitlines(), 1):
+        lines = pathlib.Path(path).read_text(encoding="utf-8").splitlines()
+        if not path.startswith((str(top / "tests"), str(top / "examples"))):
+            for text in long_code(path, lines):
+                print(text)
+                bad = True
+        for number, line in enumerate(lines, 1):
             if len(line) > WIDTH_OF_C:
                 print(f"{path}:{number}: over {WIDTH_OF_C} characters: break the line at a space")
                 bad = True
