@@ -58,12 +58,12 @@ void emit_set_range(Emit *e, LLVMValueRef v, int64_t lo, int64_t hi) {
   ptrmap_put(e->arena, &e->ranges, v, r);
 }
 
-Linear emit_linear(const Emit *e, LLVMValueRef v) {
+BaseOffset emit_linear(const Emit *e, LLVMValueRef v) {
   int64_t c;
   if (int_constant(v, &c))
-    return (Linear){int_like(v, 0), c, true};
-  const Linear *l = ptrmap_get(&e->linears, v);
-  return l ? *l : (Linear){v, 0, true};
+    return (BaseOffset){int_like(v, 0), c, true};
+  const BaseOffset *l = ptrmap_get(&e->linears, v);
+  return l ? *l : (BaseOffset){v, 0, true};
 }
 
 /* The exact values of x `op` y for x in `a`, y in `b`. False if they may exceed 64 bits. */
@@ -132,15 +132,15 @@ static LLVMValueRef add_constant(Emit *e, Place *p, LLVMValueRef base, int64_t c
   if (LLVMIsAConstant(v))
     return v;
   Range r = {0, 0}, full = full_range(width);
-  Linear *l = ARENA_NEW(e->arena, Linear);
-  *l = (Linear){base, c,
-                range_of(LLVMAdd, emit_range(e, base), (Range){c, c}, &r) && r.lo >= full.lo && r.hi <= full.hi};
+  BaseOffset *l = ARENA_NEW(e->arena, BaseOffset);
+  *l = (BaseOffset){base, c,
+                    range_of(LLVMAdd, emit_range(e, base), (Range){c, c}, &r) && r.lo >= full.lo && r.hi <= full.hi};
   ptrmap_put(e->arena, &e->linears, v, l);
   return v;
 }
 
 LLVMValueRef emit_int(Emit *e, Place *p, LLVMOpcode op, LLVMValueRef x, LLVMValueRef y) {
-  Linear a = emit_linear(e, x), b = emit_linear(e, y);
+  BaseOffset a = emit_linear(e, x), b = emit_linear(e, y);
   int64_t k;
   if (op == LLVMAdd)
     return add_constant(e, p, raw_int(e, p, LLVMAdd, a.base, b.base), (int64_t)((uint64_t)a.c + (uint64_t)b.c));
@@ -171,7 +171,7 @@ LLVMValueRef emit_int_cast(Emit *e, Place *p, LLVMValueRef x, LLVMTypeRef to) {
   unsigned from = width_of(x), width = LLVMGetIntTypeWidth(to);
   if (from == width)
     return x;
-  Linear l = emit_linear(e, x);
+  BaseOffset l = emit_linear(e, x);
   if (from < width && !l.exact)
     return raw_cast(e, p, KEY_SEXT, x, to);
   return add_constant(e, p, raw_cast(e, p, from < width ? KEY_SEXT : KEY_TRUNC, l.base, to), l.c);

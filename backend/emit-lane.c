@@ -142,9 +142,9 @@ static bool part_line(Emit *e, const Value *v, LaneSum *s) {
 /* Parts the i32 `v` whose range is known. */
 static bool part_small(Emit *e, const Value *v, LaneSum *s) {
   LLVMValueRef whole = emit_value(e, v);
-  Linear l = emit_linear(e, whole);
+  BaseOffset l = emit_linear(e, whole);
   if (!l.exact || emit_range(e, l.base).lo < 0)
-    l = (Linear){whole, 0, true};
+    l = (BaseOffset){whole, 0, true};
   Range r = emit_range(e, l.base);
   *s = (LaneSum){.uniform = emit_i64(e, 0), .lane = l.base, .c = l.c, .most = r.hi};
   return r.lo >= 0 && r.hi <= MOST_ADDED && !LLVMIsAConstant(l.base);
@@ -210,7 +210,7 @@ static bool part(Emit *e, Place *p, const Value *v, bool row, LaneSum *s) {
   if (brought && row && part_brought(e, p, def, true, s))
     return true;
   if (!emit_is_threads(e, v)) {
-    Linear l = emit_linear(e, emit_value(e, v));
+    BaseOffset l = emit_linear(e, emit_value(e, v));
     *s = (LaneSum){.uniform = l.base, .c = l.c};
     return true;
   }
@@ -385,7 +385,7 @@ static bool has_many(Emit *e) {
   return w && w->accesses >= MANY_ACCESSES;
 }
 
-Linear emit_lane_row(Emit *e, const Value *v, Linear l) {
+BaseOffset emit_lane_row(Emit *e, const Value *v, BaseOffset l) {
   if (!e->target->renew || !has_many(e) || emit_is_invariant(v, e->inner->loop, DEEPEST))
     return l;
   ValueKey k = {KEY_ROW, (uintptr_t)l.base, (uintptr_t)l.c, (uintptr_t)LLVMGetInsertBlock(e->here.b)};
@@ -394,5 +394,5 @@ Linear emit_lane_row(Emit *e, const Value *v, Linear l) {
     row = e->target->renew(e, emit_int(e, &e->here, LLVMAdd, l.base, emit_i64(e, l.c)), 0);
     value_put(e->arena, &e->here.seen, k, row);
   }
-  return (Linear){row, 0, true};
+  return (BaseOffset){row, 0, true};
 }

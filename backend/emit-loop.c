@@ -224,7 +224,7 @@ LLVMValueRef emit_running(Emit *e, int buffer, Value *const *coords, const int64
     if (!is_exact(e, w, coords[d]) || !growth_of(e, w, coords[d], &growth) || growth != (d == 0))
       return NULL;
   for (int d = 0; d < rank; d++) {
-    Linear x = emit_linear(e, emit_int_cast(e, &w->start, start_of(e, w, coords[d]), e->i64));
+    BaseOffset x = emit_linear(e, emit_int_cast(e, &w->start, start_of(e, w, coords[d]), e->i64));
     base[d] = x.base;
     rest[d] = (int64_t)((uint64_t)x.c + (uint64_t)off[d]);
   }

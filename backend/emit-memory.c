@@ -215,8 +215,8 @@ static const KArg *buffer_argument(const Kernel *k, int buffer) {
 }
 
 /* The coordinate `d` of an access to a buffer, as base + constant. */
-static Linear coordinate(Emit *e, const Value *x, int64_t off) {
-  Linear l = emit_linear(e, emit_int_cast(e, &e->here, emit_value(e, x), e->i64));
+static BaseOffset coordinate(Emit *e, const Value *x, int64_t off) {
+  BaseOffset l = emit_linear(e, emit_int_cast(e, &e->here, emit_value(e, x), e->i64));
   l.c = (int64_t)((uint64_t)l.c + (uint64_t)off);
   return l;
 }
@@ -228,7 +228,7 @@ static LLVMValueRef add_cells(Emit *e, int buffer, LLVMValueRef p, LLVMValueRef 
   LLVMValueRef rows = emit_i64(e, 0);
   for (int d = 0; d < buffer_rank(e->m, buffer); d++)
     rows = emit_int(e, &e->entry, LLVMAdd, rows, emit_int(e, &e->entry, LLVMMul, b->stride[d], emit_i64(e, rest[d])));
-  Linear r = emit_linear(e, rows);
+  BaseOffset r = emit_linear(e, rows);
   LLVMValueRef by = index ? emit_int(e, &e->here, LLVMAdd, index, r.base) : r.base;
   return element(e, &e->here, t, element(e, &e->here, t, p, by), emit_i64(e, r.c));
 }
@@ -242,7 +242,7 @@ static LLVMValueRef lane_address(Emit *e, int buffer, Value *const *coords, cons
   LLVMValueRef index = lane->uniform[rank - 1];
   LLVMValueRef rows = emit_i64(e, 0);
   for (int d = 0; d < rank - 1; d++) {
-    Linear x = {lane->uniform[d], lane->c[d], true};
+    BaseOffset x = {lane->uniform[d], lane->c[d], true};
     x = emit_lane_row(e, coords[d], x);
     index = emit_int(e, &e->here, LLVMAdd, index, emit_int(e, &e->here, LLVMMul, x.base, b->stride[d]));
     rows = emit_int(e, &e->entry, LLVMAdd, rows, emit_int(e, &e->entry, LLVMMul, b->stride[d], emit_i64(e, x.c)));
@@ -268,7 +268,7 @@ static LLVMValueRef buffer_address(Emit *e, int buffer, Value *const *coords, co
   bool apart =
       hidden && rank > 1 && e->inner && e->target->hidden_add && !emit_is_invariant(coords[0], e->inner->loop, 8);
   for (int d = 0; d < rank; d++) {
-    Linear x = coordinate(e, coords[d], off[d]);
+    BaseOffset x = coordinate(e, coords[d], off[d]);
     LLVMValueRef part = emit_int(e, &e->here, LLVMMul, x.base, b->stride[d]);
     rest[d] = x.c;
     if (d == 0 && apart)
@@ -389,16 +389,16 @@ static LLVMValueRef cell_address(Emit *e, int array, Value *const *indices, cons
   uint64_t c = 0, stride = 1;
   for (int d = a->rank - 1; d >= 0; d--) {
     LLVMValueRef v = emit_value(e, indices[d]);
-    Linear x = emit_linear(e, v);
+    BaseOffset x = emit_linear(e, v);
     if (!x.exact)
-      x = (Linear){v, 0, true};
+      x = (BaseOffset){v, 0, true};
     c += ((uint64_t)x.c + (uint64_t)off[d]) * stride;
     index = emit_int(e, &e->here, LLVMAdd, index,
                      emit_int(e, &e->here, LLVMMul, emit_int_cast(e, &e->here, x.base, wide),
                               LLVMConstInt(wide, stride, 0)));
     stride *= (uint64_t)a->shape[d];
   }
-  Linear l = emit_linear(e, emit_int_cast(e, &e->here, index, e->i64));
+  BaseOffset l = emit_linear(e, emit_int_cast(e, &e->here, index, e->i64));
   LLVMValueRef p = element(e, &e->here, t, e->arrays[array], l.base);
   return element(e, &e->here, t, p, emit_i64(e, (int64_t)((uint64_t)l.c + c)));
 }

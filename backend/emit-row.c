@@ -16,7 +16,7 @@ static bool add_terms(Emit *e, Place *p, const Value *v, const Op *loop, int dep
   if (emit_is_invariant(v, loop, DEEPEST)) {
     if (p != &e->here && !emit_is_outside(v, loop))
       return false;
-    Linear l = emit_linear(e, emit_int_cast(e, p, emit_value(e, v), e->i64));
+    BaseOffset l = emit_linear(e, emit_int_cast(e, p, emit_value(e, v), e->i64));
     row->c += l.c;
     row->same = row->same ? emit_int(e, p, LLVMAdd, row->same, l.base) : l.base;
     return true;

@@ -67,11 +67,11 @@ typedef struct Range {
   int64_t lo, hi;
 } Range;
 /* An integer as base + c (modulo its width); `exact` if that sum does not overflow as a signed number. */
-typedef struct Linear {
+typedef struct BaseOffset {
   LLVMValueRef base;
   int64_t c;
   bool exact;
-} Linear;
+} BaseOffset;
 
 /* A point where instructions are put, with the computations that hold there. */
 typedef struct Place {
@@ -153,7 +153,7 @@ typedef struct Emit {
   PtrMap values;                /* Value -> LLVMValueRef */
   PtrMap threads;               /* Value -> what emit_is_threads knows of it */
   PtrMap ranges;                /* LLVMValueRef -> Range */
-  PtrMap linears;               /* LLVMValueRef -> Linear, where it is not itself + 0 */
+  PtrMap linears;               /* LLVMValueRef -> BaseOffset, where it is not itself + 0 */
   BufferValue *buffers;         /* by buffer index; origin NULL: not an argument */
   const Kernel *bound;          /* the kernel whose buffers those are */
   LLVMValueRef *arrays;         /* by array index: its first cell */
@@ -218,7 +218,7 @@ LLVMValueRef emit_int_cast(Emit *e, Place *p, LLVMValueRef x, LLVMTypeRef to);
 LLVMValueRef emit_i64(const Emit *e, int64_t x);
 Range emit_range(const Emit *e, LLVMValueRef v);
 void emit_set_range(Emit *e, LLVMValueRef v, int64_t lo, int64_t hi);
-Linear emit_linear(const Emit *e, LLVMValueRef v);
+BaseOffset emit_linear(const Emit *e, LLVMValueRef v);
 /* An affine bound as i64, at the entry. */
 LLVMValueRef emit_affine(Emit *e, Affine x);
 /* Are those coordinates of the inside op within its box whose bits are set in `which`? */
@@ -282,7 +282,7 @@ bool emit_part_lane(Emit *e, int buffer, Value *const *coords, const int64_t *of
 
 /* The coordinate `l` of rows, at `v`, where addresses are parted (emit_part_lane): where the innermost loop has so many
  * accesses that LLVM would keep more pointers to rows than there are registers, it is not told how rows follow. */
-Linear emit_lane_row(Emit *e, const Value *v, Linear l);
+BaseOffset emit_lane_row(Emit *e, const Value *v, BaseOffset l);
 
 /* Finds the loops of kernel `k` that do the same as others of it. */
 Nests *nests_find(Arena *a, const Kernel *k);

@@ -50,7 +50,7 @@ const Pass pass_table[] = {
      LEVEL_SIR, NULL, pass_every},
     {"sides", "write out what edges of fields with rules of their own make of the\nvalues beyond them", LEVEL_SIR,
      LEVEL_SIR, NULL, pass_sides},
-    {"history", "write out how the older levels of fields with history move on", LEVEL_SIR, LEVEL_SIR, NULL,
+    {"history", "write out how the time levels of fields with history rotate", LEVEL_SIR, LEVEL_SIR, NULL,
      pass_history},
     {"rounds", "write several rounds of a repeat in a row", LEVEL_SIR, LEVEL_SIR, NULL, pass_rounds},
     {"merge-points", "make stencils on a point choices in the stencils before them", LEVEL_SIR, LEVEL_SIR, NULL,

@@ -8,13 +8,13 @@
 
 #include "passes/plugin.h"
 
-/* What the walk over a body needs and counts. */
-typedef struct Walk {
+/* What the traversal of a body needs and counts. */
+typedef struct Traversal {
   Module *m;
   Block *body;
   int64_t count;
   int64_t most;
-} Walk;
+} Traversal;
 
 /* Is 1/c exact, and no smaller than the least normal f32? */
 static bool has_exact_reciprocal(double c) {
@@ -24,7 +24,7 @@ static bool has_exact_reciprocal(double c) {
 
 /* Replaces `op` if it is a division by such a constant. */
 static void replace(void *user, Op *op) {
-  Walk *w = user;
+  Traversal *w = user;
   if (op->code != OP_DIV || !type_is_float(op->results[0]->type) || w->count >= w->most)
     return;
   const Op *divisor = op->operands[1]->def;
@@ -39,7 +39,7 @@ static void replace(void *user, Op *op) {
 
 /* The pass. Its option `most` limits how many divisions it replaces. */
 static Module *run(PassContext *c, Module *m, int n, const PassOption *o) {
-  Walk w = {.m = m, .most = INT64_MAX};
+  Traversal w = {.m = m, .most = INT64_MAX};
   bool ok = true;
   w.most = pass_option_int(c, "reciprocal", n, o, "most", 0, INT64_MAX, INT64_MAX, &ok);
   for (int i = 0; i < m->nstencils; i++)

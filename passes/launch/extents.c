@@ -9,8 +9,8 @@
  * within their step only. */
 #include "passes/launch/launch.h"
 
-/* The state of the walk backwards: on which extent each field is needed before the instance at hand, if it `has` one.
- * `reader` is the extent of the instance whose accesses are being noted. */
+/* The state of the traversal backwards: on which extent each field is needed before the instance at hand, if it `has`
+ * one. `reader` is the extent of the instance whose accesses are being noted. */
 typedef struct Need {
   const Module *m;
   Extent *need;

@@ -75,7 +75,7 @@ static Value *copy_op(Builder *b, const Op *op, Value *const *map) {
   return r->results[0];
 }
 
-/* The element op `op` as a load from its array's buffer (lowering_new), at `index` brought into the array; 0 if the
+/* The element op `op` as a load from its array's buffer (lowering_new), at `index` clamped to the array; 0 if the
  * array is empty, which one of two indices is not, by checks when launching. */
 static Value *element_value(const Module *m, Builder *b, const Op *op, Value *index) {
   const ParamArray *p = &m->param_arrays[op->sym];

@@ -141,9 +141,9 @@ typedef struct Lowering {
   Launch **inits;   /* the launches of the inits */
   HostSeq *updates; /* at twice the number of Module.updates: the launches that make it, and behind them those that do
                        where its rows have values; NULL: there are none so far */
-  int32_t
-      *rows; /* by that number: the buffer of the values of its rows + 1, 0: not known; -1: it has none; NULL: none */
-  bool *joined; /* the launch before has left the values of its rows there; NULL: of none */
+  int32_t *rows; /* by the same number: the buffer of the values of its rows + 1, 0: not known; -1: it has none; NULL:
+                    none */
+  bool *joined;  /* the launch before has left the values of its rows there; NULL: of none */
 } Lowering;
 
 /* Derives the kernel IR module for `m` and makes the buffers that its inits and the launches of a step and of tiles

@@ -54,7 +54,7 @@ typedef struct Frame {
   FrameLaunch *launches; /* a step of the frame, in order */
 } Frame;
 
-/* The frame of module `m`, whose step is neither repeated nor has levels that move on by themselves, for T steps a
+/* The frame of module `m`, whose step is neither repeated nor has levels that rotate by themselves, for T steps a
  * tile; NULL: there is none, and *why says it, as a part of a sentence. In the module's arena. */
 const Frame *frame_new(const Module *m, int T, const char **why);
 /* The launch of f->tiled, all of whose stores go to other buffers than its loads. */

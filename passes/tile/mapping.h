@@ -93,8 +93,8 @@ int64_t stream_code(const Launch *l);
  * multiple or a divisor of `unroll`. */
 int32_t stream_slots(const Mapping *s, int32_t ahead);
 
-/* How rows of `field` come to the tile, by loads that run `ahead` steps ahead, `width` cells at once. keeps: rows of
- * which each reader takes its own stay in the ring, if there is one. */
+/* How rows of `field` come to the tile, by loads that run `ahead` steps ahead, `width` cells at once. keeps: rows
+ * that each reader takes by itself stay in the ring, if there is one. */
 Move stream_move(const Mapping *s, int field, int32_t ahead, int width, bool keeps);
 
 /* What instance `i` reads for an access to `field` at `off` under `rules`: the window, NULL if it is nothing or comes
@@ -111,7 +111,7 @@ Partial *partial_new(const Mapping *s, int i);
 
 /* ---------------------------------------------------------------- mapping-size.c */
 
-/* How a dimension of the grid is mapped: to a block's threads, of which each has some cells of it; to the lanes of a
+/* How a dimension of the grid is mapped: to a block's threads, each of which has some cells of it; to the lanes of a
  * warp, each of which has some cells beside each other; it is streamed. */
 typedef enum DimKind { DIM_BLOCKED, DIM_LANES, DIM_STREAMED } DimKind;
 

@@ -73,7 +73,7 @@ static void use_value(Planner *p, const Value *v, int phase) {
     p->uses[v->id] = phase;
 }
 
-/* Walks backwards from the results: from which phase on each value is used; then those computed earlier are kept. */
+/* Goes backwards from the results: from which phase on each value is used; then those computed earlier are kept. */
 static void plan_uses(Planner *p) {
   Partial *e = p->e;
   for (const Op *op = p->piece->body->last; op; op = op->prev) {

@@ -12,13 +12,13 @@
 
 /* The work: instance `i` is being looked at; at first its lag is found, then (`keeps`) what it keeps alive, by accesses
  * at `phase`. */
-typedef struct Walk {
+typedef struct Scan {
   Mapping *s;
   int i;
   bool keeps;
   int32_t phase;
   bool *moved;
-} Walk;
+} Scan;
 
 static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
 
@@ -47,7 +47,7 @@ static bool leads_far(const Launch *l, const Box *box, const Field *f, int d, in
 
 /* Notes whether instance k->i reads the field far away (a stencil_accesses callback). */
 static void note_far(void *user, const Piece *piece, int field, const int64_t *off) {
-  Walk *k = user;
+  Scan *k = user;
   const Launch *l = k->s->l;
   Version v = launch_reads(l, field, k->i);
   Rules rules = access_rules(l->m, &piece->box, field, off);
@@ -65,7 +65,7 @@ KeptVersion *stream_window(const Mapping *s, int i, int field, const int64_t *of
 }
 
 /* The halo has to hold what the instance reads of version 0 between offsets lo and hi in dimension `d`. */
-static void widen(Walk *k, int d, int64_t lo, int64_t hi) {
+static void widen(Scan *k, int d, int64_t lo, int64_t hi) {
   const Extent *x = &k->s->l->st[k->i].extent;
   Extent *halo = &k->s->halo;
   halo->lo[d] = larger(halo->lo[d], x->lo[d] - lo);
@@ -82,7 +82,7 @@ static void note_constant(KeptVersion *w, int rank, const Rules *rules) {
 }
 
 /* Notes an access of the instance at offset `off` under `rules`. */
-static void note(Walk *k, int field, const int64_t *off, const Rules *rules) {
+static void note(Scan *k, int field, const int64_t *off, const Rules *rules) {
   Mapping *s = k->s;
   int rank = s->l->m->grid.rank;
   KeptVersion *w = stream_window(s, k->i, field, off, rules);
@@ -117,13 +117,13 @@ static void note(Walk *k, int field, const int64_t *off, const Rules *rules) {
 }
 
 /* Notes an access of `piece`. */
-static void note_access(Walk *k, const Piece *piece, int field, const int64_t *off) {
+static void note_access(Scan *k, const Piece *piece, int field, const int64_t *off) {
   Rules rules = access_rules(k->s->l->m, &piece->box, field, off);
   note(k, field, off, &rules);
 }
 
 /* Notes the accesses of `piece` at the phases at which they are used under the plan `e` (NULL: all at 0). */
-static void note_piece(Walk *k, const Piece *piece, const Partial *e) {
+static void note_piece(Scan *k, const Piece *piece, const Partial *e) {
   int32_t id = 0;
   for (const Op *op = piece->body->first; op; id += op->nresults, op = op->next) {
     if (op->code != OP_ACCESS || (e && e->use[id] == INT32_MAX))
@@ -135,7 +135,7 @@ static void note_piece(Walk *k, const Piece *piece, const Partial *e) {
 }
 
 /* Notes all that instance k->i reads, what it keeps of its targets included. */
-static void note_instance(Walk *k) {
+static void note_instance(Scan *k) {
   static const int64_t here[MAX_RANK];
   static const Rules none;
   const Launch *l = k->s->l;
@@ -252,7 +252,7 @@ static Mapping *make_stream(const Launch *l, bool alone) {
                  .lag = ARENA_ARRAY(a, int32_t, l->n + 1),
                  .partial = ARENA_ARRAY(a, Partial *, l->n + 1),
                  .kept = ARENA_ARRAY(a, KeptVersion *, l->m->nfields + 1)};
-  Walk k = {.s = s, .moved = ARENA_ARRAY(a, bool, l->m->nfields + 1)};
+  Scan k = {.s = s, .moved = ARENA_ARRAY(a, bool, l->m->nfields + 1)};
   s->versions = ARENA_ARRAY(a, int32_t, l->m->nfields + 1);
   for (int f = 0; f < l->m->nfields; f++) {
     s->versions[f] = launch_use(l, f)->versions;

@@ -46,7 +46,7 @@ typedef struct AdjointField {
 } AdjointField;
 
 /* Fields of the backward program: derivatives by an element of the launch-time array, and the number of that, which is
- * to be brought into its range. */
+ * to be clamped to its range. */
 typedef struct AdjointElements {
   const char *bar, *number, *array;
 } AdjointElements;

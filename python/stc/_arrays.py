@@ -169,7 +169,7 @@ _alive: dict = {}
 
 @DELETER
 def _let_go(address):
-    """The deleter of a tensor that this package gave out."""
+    """The deleter of a tensor that this package has lent."""
     owner = _alive.pop(address, None)
     if owner:
         owner[1](address)

@@ -146,10 +146,6 @@ def declared_elsewhere(source, defines):
                     yield f"{name} declares {function}, which is in {defines[function]}"
 
 
-# Types by one name in two headers, as yet.
-TWICE = {"Linear", "Tile"}
-
-
 def named_twice(source):
     """Headers of one name, and types that two headers declare by one name."""
     headers = collections.defaultdict(list)
@@ -159,7 +155,7 @@ def named_twice(source):
             for name in set(re.findall(r"^(?:\}|typedef enum .*\}) (\w+);$", path.read_text(encoding="utf-8"), re.M)):
                 headers[name].append(str(path.relative_to(source)))
     return [f"{name} is in {' and '.join(where)}: give each a name of its own"
-            for name, where in sorted(headers.items()) if len(where) > 1 and name not in TWICE]
+            for name, where in sorted(headers.items()) if len(where) > 1]
 
 
 def main():

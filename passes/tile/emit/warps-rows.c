@@ -318,7 +318,7 @@ static void come(WarpRow *r, int n, Value **own) {
     own[i] = op->results[i];
 }
 
-/* Has field number `n` rows behind the last warp? Those that are taken late have none that nobody stores. */
+/* Has field number `n` rows behind the last warp? Of delayed fields only those that the launch stores do. */
 static bool goes_on(const WarpKernel *k, int n) { return k->e->field[n].written || !warps_delay(k->e, n); }
 
 /* Puts those rows into the rings that no ring behind the last warp has. */

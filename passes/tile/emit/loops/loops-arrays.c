@@ -47,14 +47,14 @@ static bool extent_zero(const Extent *e, int rank) {
   return true;
 }
 
-bool stores_directly(const Tile *t, int field, int i) {
+bool stores_directly(const LoopTile *t, int field, int i) {
   const FieldUse *u = launch_use(t->l, field);
   int v = launch_version(t->l, field, i) + 1;
   return u->stored && v == u->versions && t->array[field][v] < 0;
 }
 
 /* Calls fn for each target of each instance that needs an array for it. Places of versions without one are -1. */
-static void each_array(Tile *t, bool *const *read, ArrayFn fn) {
+static void each_array(LoopTile *t, bool *const *read, ArrayFn fn) {
   const Launch *l = t->l;
   for (int i = 0; i < l->n; i++)
     for (int k = 0; k < l->st[i].ntargets; k++) {
@@ -66,12 +66,12 @@ static void each_array(Tile *t, bool *const *read, ArrayFn fn) {
 }
 
 /* ArrayFn: just marks that there will be one. */
-static int mark_array(Tile *t, int i, int field, int v) {
+static int mark_array(LoopTile *t, int i, int field, int v) {
   (void)t, (void)i, (void)field, (void)v;
   return 0;
 }
 
-void tile_arrays(Tile *t, ArrayFn make) {
+void tile_arrays(LoopTile *t, ArrayFn make) {
   const Module *m = t->l->m;
   Arena *a = arena_scratch(m->arena);
   bool **read = versions_read(a, t->l);

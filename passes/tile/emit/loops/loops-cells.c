@@ -22,7 +22,7 @@ enum { FAR_CELL = 1 << 30 };
 /* What the access callback of a Point needs: the tile, the running instance and the point's cell (i32). fast: no
  * outside rule applies; line: it is on this of the lines that are computed together; seen: what was read for them. */
 typedef struct CellUse {
-  const Tile *t;
+  const LoopTile *t;
   int instance;
   Value *cell[MAX_RANK];
   bool fast;
@@ -33,35 +33,35 @@ typedef struct CellUse {
 /* ---------------------------------------------------------------- cells of arrays */
 
 /* The place of row `cell` + `off` in a ring of `rows` rows. */
-static Value *ring_place(const Tile *t, Builder *b, Value *cell, int64_t off, int32_t rows) {
-  const RingPlaces *known = &t->walk->places;
+static Value *ring_place(const LoopTile *t, Builder *b, Value *cell, int64_t off, int32_t rows) {
+  const RingPlaces *known = &t->streamed->places;
   for (int i = 0; i < known->n; i++)
     if (known->p[i].cell == cell && known->p[i].off == off && known->p[i].rows == rows)
       return known->p[i].place;
-  int32_t bias = (t->walk->reach + rows - 1) / rows * rows;
+  int32_t bias = (t->streamed->reach + rows - 1) / rows * rows;
   Value *row = build2(b, OP_ADD, cell, build_int(b, TY_I32, bias + off));
   return build2(b, OP_REM, row, build_int(b, TY_I32, rows));
 }
 
 /* The rows of the ring that array `array` is. */
-static int32_t ring_rows(const Tile *t, int array) { return t->lo->out->kernels[t->kernel].arrays[array].shape[0]; }
+static int32_t ring_rows(const LoopTile *t, int array) { return t->lo->out->kernels[t->kernel].arrays[array].shape[0]; }
 
 /* Puts the indices of the cell at `cell` + `off` in array `array` into idx and rest. */
-static void array_cell(const Tile *t, Builder *b, int array, Value *const *cell, const int64_t *off, Value **idx,
+static void array_cell(const LoopTile *t, Builder *b, int array, Value *const *cell, const int64_t *off, Value **idx,
                        int64_t *rest) {
   for (int d = 0; d < t->rank; d++) {
     idx[d] = cell[d];
     rest[d] = off ? off[d] : 0;
   }
-  if (!t->walk)
+  if (!t->streamed)
     return;
   idx[0] = ring_place(t, b, cell[0], rest[0], ring_rows(t, array));
   rest[0] = 0;
-  rest[t->rank - 1] += t->walk->pad;
+  rest[t->rank - 1] += t->streamed->pad;
 }
 
 /* The access to version `v` in the array of a tile that is streamed. */
-static Value *access_walked(const Tile *t, Builder *b, Version v, const Rules *rules, Value *const *at,
+static Value *access_walked(const LoopTile *t, Builder *b, Version v, const Rules *rules, Value *const *at,
                             Value *const *cell, const int64_t *off) {
   const Field *f = &t->l->m->fields[v.field];
   int array = t->array[v.field][v.version];
@@ -69,7 +69,7 @@ static Value *access_walked(const Tile *t, Builder *b, Version v, const Rules *r
   int64_t rest[MAX_RANK], by[MAX_RANK];
   for (int d = 0; d < t->rank; d++) {
     bool leads = outside_leads(rules->dim[d]);
-    int64_t last = t->cells[d] - 1 - (d == t->rank - 1 ? t->walk->pad : 0);
+    int64_t last = t->cells[d] - 1 - (d == t->rank - 1 ? t->streamed->pad : 0);
     to[d] = leads ? ruled_cell(b, f, 0, last, d, rules->dim[d], at[d], cell[d], off[d]) : cell[d];
     by[d] = leads ? 0 : off[d];
   }
@@ -78,14 +78,15 @@ static Value *access_walked(const Tile *t, Builder *b, Version v, const Rules *r
 }
 
 /* Notes a place for row `cell` + `off` of a ring of `rows` rows, which row `line` + `from` of the ring is. */
-static void note_place(const Tile *t, Builder *b, Value *cell, int64_t off, Value *line, int64_t from, int32_t rows) {
+static void note_place(const LoopTile *t, Builder *b, Value *cell, int64_t off, Value *line, int64_t from,
+                       int32_t rows) {
   RingPlace p = {cell, off, rows, ring_place(t, b, line, from, rows)};
-  ARENA_PUSH(b->arena, t->walk->places.p, t->walk->places.n, p);
+  ARENA_PUSH(b->arena, t->streamed->places.p, t->streamed->places.n, p);
 }
 
 /* What note_access needs: the instance, the piece whose accesses count, and the lines. */
 typedef struct PlaceUse {
-  const Tile *t;
+  const LoopTile *t;
   Builder *b;
   int instance;
   const Piece *piece;
@@ -104,11 +105,11 @@ static void note_access(void *user, const Piece *piece, int field, const int64_t
                ring_rows(p->t, p->t->array[v.field][v.version]));
 }
 
-void build_places(const Tile *t, Builder *b, int i, const Piece *piece, Value *const *lines, int n) {
-  if (!t->walk)
+void build_places(const LoopTile *t, Builder *b, int i, const Piece *piece, Value *const *lines, int n) {
+  if (!t->streamed)
     return;
   PlaceUse use = {t, b, i, piece, n, lines};
-  t->walk->places = (RingPlaces){0};
+  t->streamed->places = (RingPlaces){0};
   const Stencil *st = &t->l->st[i];
   stencil_accesses(st, note_access, &use);
   for (int k = 0; k < st->ntargets; k++) {
@@ -124,11 +125,11 @@ void build_places(const Tile *t, Builder *b, int i, const Piece *piece, Value *c
  * array. */
 static Value *access_cell(const Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
   const CellUse *c = p->user;
-  const Tile *t = c->t;
+  const LoopTile *t = c->t;
   Version v = launch_reads(t->l, field, c->instance);
   if (v.version == 0)
     return access_global(b, p->m, v.field, load_buffer(t->lo, v.field), rules, p->index, off, false);
-  if (t->walk)
+  if (t->streamed)
     return access_walked(t, b, v, rules, p->index, c->cell, off);
   int array = t->array[v.field][v.version];
   return access_array(b, p->m, v.field, &t->lo->out->kernels[t->kernel], array, v.version, rules, p->index, c->cell,
@@ -156,7 +157,7 @@ static Value *access_fast(const Point *p, Builder *b, int field, const int64_t *
 /* Is a cell's number in the last dimension, `off` on, that of a point of `f`? In 32 bits, of which a vector holds twice
  * as many. Not where the tile goes around in that dimension: the cell of an image is not its point's. */
 static Value *row_has(const CellUse *c, Builder *b, const Field *f, int64_t off) {
-  const Tile *t = c->t;
+  const LoopTile *t = c->t;
   int x = t->rank - 1;
   Value *far = build_int(b, TY_I64, FAR_CELL), *near = build_int(b, TY_I64, -FAR_CELL), *bound[2];
   for (int i = 0; i < 2; i++) {
@@ -220,7 +221,8 @@ static Value *old_value(Point *p, Builder *b, int field, bool inside) {
 }
 
 /* The point at `cell` of instance i, whose coordinates are `at` (wrapped in images). */
-static Point point_at(const Tile *t, Builder *b, int i, CellUse *use, Value *const *cell, Value *const *at, bool fast) {
+static Point point_at(const LoopTile *t, Builder *b, int i, CellUse *use, Value *const *cell, Value *const *at,
+                      bool fast) {
   *use = (CellUse){.t = t, .instance = i, .fast = fast};
   Point p = {.m = t->l->m, .access = access_at_cell, .user = use, .lo = t->lo};
   for (int d = 0; d < t->rank; d++) {
@@ -233,24 +235,24 @@ static Point point_at(const Tile *t, Builder *b, int i, CellUse *use, Value *con
 }
 
 /* Is target `field` written by this kernel? */
-static bool is_written(const Tile *t, int field) { return t->only < 0 || t->only == field; }
+static bool is_written(const LoopTile *t, int field) { return t->only < 0 || t->only == field; }
 
 /* Stores `v` to the cell of array `array`, as version `version`. */
-static void store_to_array(const Tile *t, Builder *b, int array, int version, Value *v, Value *const *cell) {
+static void store_to_array(const LoopTile *t, Builder *b, int array, int version, Value *v, Value *const *cell) {
   Value *idx[MAX_RANK];
   int64_t rest[MAX_RANK];
   array_cell(t, b, array, cell, NULL, idx, rest);
   build_astore(b, array, version, v, t->rank, idx, rest);
 }
 
-void build_constant_cell(const Tile *t, Builder *b, int field, int v, Value *const *cell) {
+void build_constant_cell(const LoopTile *t, Builder *b, int field, int v, Value *const *cell) {
   const Field *f = &t->l->m->fields[field];
   store_to_array(t, b, t->array[field][v], v, build_const(b, f->type, f->outside_value), cell);
 }
 
 /* Stores the new value of `field` by instance i at a cell with coordinates `at`, which are not wrapped. `image`: it may
  * be an image, which is never stored to global memory. */
-static void store_value(const Tile *t, Builder *b, int i, int field, Value *v, Value *const *cell, Value *const *at,
+static void store_value(const LoopTile *t, Builder *b, int i, int field, Value *v, Value *const *cell, Value *const *at,
                         bool image) {
   int version = launch_version(t->l, field, i) + 1, array = t->array[field][version];
   if (!is_written(t, field))
@@ -268,7 +270,7 @@ static void store_value(const Tile *t, Builder *b, int i, int field, Value *v, V
 
 /* Where a value of `field` that instance i keeps is to be copied to the buffer that is stored to: within the field's
  * region, and a temp field only where it was written in this step. NULL: nowhere. */
-static Value *has_value(const Tile *t, Builder *b, int i, int field, Value *const *at) {
+static Value *has_value(const LoopTile *t, Builder *b, int i, int field, Value *const *at) {
   const Module *m = t->l->m;
   if (!m->fields[field].temp)
     return build_inside(b, t->rank, at, &m->fields[field].box);
@@ -281,8 +283,8 @@ static Value *has_value(const Tile *t, Builder *b, int i, int field, Value *cons
  * to where the new values go: not needed only where they go to the memory that it already is in. What nothing reads is
  * 0: a temp field that has no value yet in this step, and what lies beyond the field's region if all of that is
  * written. What an array holds beyond the region was never stored to it, and stays where it is. */
-static void keep_value(const Tile *t, Builder *b, int i, int field, const Piece *piece, Point *p, Value *const *cell,
-                       Value *const *at) {
+static void keep_value(const LoopTile *t, Builder *b, int i, int field, const Piece *piece, Point *p,
+                       Value *const *cell, Value *const *at) {
   const FieldUse *u = launch_use(t->l, field);
   const Module *m = t->l->m;
   int version = launch_version(t->l, field, i);
@@ -309,7 +311,7 @@ static void keep_value(const Tile *t, Builder *b, int i, int field, const Piece 
   store_value(t, &in, i, field, old_value(&inner, &in, field, true), cell, at, false);
 }
 
-bool carries_over(const Tile *t, int i, int field) {
+bool carries_over(const LoopTile *t, int i, int field) {
   const FieldUse *u = launch_use(t->l, field);
   int version = launch_version(t->l, field, i);
   bool to_array = t->array[field][version + 1] >= 0;
@@ -319,7 +321,7 @@ bool carries_over(const Tile *t, int i, int field) {
          (keeps_values(t->l, i, field) && stores_directly(t, field, i) && ((u->paired && !u->back) || version > 0));
 }
 
-void build_kept_cell(const Tile *t, Builder *b, int i, int field, Value *const *cell) {
+void build_kept_cell(const LoopTile *t, Builder *b, int i, int field, Value *const *cell) {
   int version = launch_version(t->l, field, i);
   bool to_array = t->array[field][version + 1] >= 0;
   Value *at[MAX_RANK];
@@ -343,7 +345,7 @@ void build_kept_cell(const Tile *t, Builder *b, int i, int field, Value *const *
 
 /* Stores the values `v` of what `piece` gives targets of instance i at point `p`, and carries over those that it leaves
  * as they are, but for the fast code of other pieces than the main one: build_kept did it there. */
-static void store_piece(const Tile *t, Builder *b, int i, const Piece *piece, Point *p, Value *const *v,
+static void store_piece(const LoopTile *t, Builder *b, int i, const Piece *piece, Point *p, Value *const *v,
                         Value *const *cell, Value *const *at, bool fast) {
   const Stencil *st = &t->l->st[i];
   for (int k = 0; k < st->ntargets; k++) {
@@ -356,7 +358,7 @@ static void store_piece(const Tile *t, Builder *b, int i, const Piece *piece, Po
 }
 
 /* The new values of all targets of instance i at a point of `piece`, by tests, stored. */
-static void build_piece(const Tile *t, Builder *b, int i, const Piece *piece, Value *const *cell, Value *const *at,
+static void build_piece(const LoopTile *t, Builder *b, int i, const Piece *piece, Value *const *cell, Value *const *at,
                         Value *const *wrapped) {
   CellUse use;
   b->loc = piece->loc;
@@ -364,7 +366,7 @@ static void build_piece(const Tile *t, Builder *b, int i, const Piece *piece, Va
   store_piece(t, b, i, piece, &p, piece_values(&p, b, piece), cell, at, false);
 }
 
-void build_slow_piece(const Tile *t, Builder *b, int i, const Piece *piece, Value *const *cell) {
+void build_slow_piece(const LoopTile *t, Builder *b, int i, const Piece *piece, Value *const *cell) {
   CellUse use;
   Value *at[MAX_RANK];
   for (int d = 0; d < t->rank; d++)
@@ -382,7 +384,7 @@ typedef struct FastPoint {
   Value **values, *cell[MAX_RANK], *at[MAX_RANK];
 } FastPoint;
 
-void build_fast_cells(const Tile *t, Builder *b, int i, const Piece *piece, int n, Value *const *cell,
+void build_fast_cells(const LoopTile *t, Builder *b, int i, const Piece *piece, int n, Value *const *cell,
                       Value *const *lines) {
   int y = t->rank - 2;
   ReadValues seen = {0};
@@ -404,7 +406,7 @@ void build_fast_cells(const Tile *t, Builder *b, int i, const Piece *piece, int 
 }
 
 /* The code of pieces number n and up at a cell: an if for each, at the end the old values. */
-static void build_piece_chain(const Tile *t, Builder b, int i, int n, Value *const *cell, Value *const *at,
+static void build_piece_chain(const LoopTile *t, Builder b, int i, int n, Value *const *cell, Value *const *at,
                               Value *const *wrapped) {
   const Stencil *st = &t->l->st[i];
   if (n == st->npieces) {
@@ -419,7 +421,7 @@ static void build_piece_chain(const Tile *t, Builder b, int i, int n, Value *con
   build_piece_chain(t, other, i, n + 1, cell, at, wrapped);
 }
 
-void build_slow_cell(const Tile *t, Builder *b, int i, Value *const *cell) {
+void build_slow_cell(const LoopTile *t, Builder *b, int i, Value *const *cell) {
   const Launch *l = t->l;
   Value *at[MAX_RANK], *wrapped[MAX_RANK];
   for (int d = 0; d < t->rank; d++) {
@@ -429,7 +431,7 @@ void build_slow_cell(const Tile *t, Builder *b, int i, Value *const *cell) {
   build_piece_chain(t, *b, i, 0, cell, at, wrapped);
 }
 
-void build_copy_out(const Tile *t, Builder *b, int field, Value *const *cell) {
+void build_copy_out(const LoopTile *t, Builder *b, int field, Value *const *cell) {
   int version = launch_use(t->l, field)->versions, array = t->array[field][version];
   Value *at[MAX_RANK], *idx[MAX_RANK];
   int64_t rest[MAX_RANK];

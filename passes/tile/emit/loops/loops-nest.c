@@ -10,7 +10,7 @@ Value *open_loop(Builder *b, Value *lo, Value *hi, int64_t stride, int flags) {
 }
 
 /* The cells of the first `n` dimensions of `r`: from lo to before hi. */
-static void region_cells(const Tile *t, Builder *b, const Region *r, int n, Value **lo, Value **hi) {
+static void region_cells(const LoopTile *t, Builder *b, const Region *r, int n, Value **lo, Value **hi) {
   for (int d = 0; d < n; d++) {
     lo[d] = cell_of(t, b, r->lo[d], d);
     hi[d] = cell_of(t, b, plus_i64(b, r->hi[d], 1), d);
@@ -19,7 +19,7 @@ static void region_cells(const Tile *t, Builder *b, const Region *r, int n, Valu
 
 /* Opens the loops over the cells from lo to before hi of the first `n` dimensions (the last of all dimensions with
  * FOR_PARALLEL). */
-static void open_nest(const Tile *t, Builder *b, Value *const *lo, Value *const *hi, int n, Value **cell) {
+static void open_nest(const LoopTile *t, Builder *b, Value *const *lo, Value *const *hi, int n, Value **cell) {
   for (int d = 0; d < n; d++)
     cell[d] = open_loop(b, lo[d], hi[d], 1, d == t->rank - 1 ? FOR_PARALLEL : 0);
 }
@@ -47,13 +47,13 @@ static void open_parts(Builder *b, Value **lo, Value **hi) {
 
 /* The innermost loop of the fast box, over cells from lo to before hi of the last dimension, on `n` lines from
  * cell[rank - 2] on. */
-static void build_fast_lines(const Tile *t, Builder b, int i, const Piece *piece, int n, Value **cell, Value *lo,
+static void build_fast_lines(const LoopTile *t, Builder b, int i, const Piece *piece, int n, Value **cell, Value *lo,
                              Value *hi) {
   Value **lines = ARENA_ARRAY(b.arena, Value *, n);
   for (int q = 0; q < n && t->rank > 1; q++)
     lines[q] = q ? build2(&b, OP_ADD, cell[t->rank - 2], build_int(&b, TY_I32, q)) : cell[t->rank - 2];
   build_places(t, &b, i, piece, t->rank == 2 ? lines : cell, t->rank == 2 ? n : 1);
-  if (t->walk)
+  if (t->streamed)
     open_parts(&b, &lo, &hi);
   cell[t->rank - 1] = open_loop(&b, lo, hi, 1, FOR_PARALLEL);
   build_fast_cells(t, &b, i, piece, n, cell, lines);
@@ -61,7 +61,7 @@ static void build_fast_lines(const Tile *t, Builder b, int i, const Piece *piece
 
 /* What is known of an instance: does it read global memory? */
 typedef struct Marks {
-  const Tile *t;
+  const LoopTile *t;
   int instance;
   bool reads;
 } Marks;
@@ -76,7 +76,7 @@ static void mark_memory(void *user, const Piece *piece, int field, const int64_t
 /* The lines of `piece` that instance `i` computes together. One by one if it is thinner than the main piece; and in
  * rank 3 if it is bound by global memory: lines lie behind each other there, and processors fetch ahead what is read in
  * order. */
-static int lines_of(const Tile *t, int i, const Piece *piece) {
+static int lines_of(const LoopTile *t, int i, const Piece *piece) {
   const Stencil *st = &t->l->st[i];
   Marks m = {t, i, false};
   if (free_dimensions(t->l->m->arena, &piece->box) <
@@ -90,7 +90,7 @@ static int lines_of(const Tile *t, int i, const Piece *piece) {
 
 /* The loop nest over the fast box: the main piece, without tests. So many lines together as the tile says, those that
  * remain one by one. */
-static void build_fast_nest(const Tile *t, Builder b, int i, const Piece *piece, const Region *fast) {
+static void build_fast_nest(const LoopTile *t, Builder b, int i, const Piece *piece, const Region *fast) {
   Value *cell[MAX_RANK], *lo[MAX_RANK], *hi[MAX_RANK];
   int x = t->rank - 1, y = x - 1;
   region_cells(t, &b, fast, t->rank, lo, hi);
@@ -110,7 +110,7 @@ static void build_fast_nest(const Tile *t, Builder b, int i, const Piece *piece,
 }
 
 /* Is the row of these cells within the fast box in all dimensions but the last? */
-static Value *row_is_fast(const Tile *t, Builder *b, const Region *fast, Value *const *cell) {
+static Value *row_is_fast(const LoopTile *t, Builder *b, const Region *fast, Value *const *cell) {
   Value *yes = build_const(b, TY_BOOL, (Const){.i = 1});
   for (int d = 0; d < t->rank - 1; d++) {
     Value *x = coordinate_of(t, b, cell[d], d);
@@ -126,7 +126,7 @@ typedef struct Rows {
 } Rows;
 
 /* Opens the loops over the rows of `region`. */
-static Rows open_rows(const Tile *t, Builder *b, const Region *region, const Region *fast, Value **cell) {
+static Rows open_rows(const LoopTile *t, Builder *b, const Region *region, const Region *fast, Value **cell) {
   Value *los[MAX_RANK], *his[MAX_RANK];
   int x = t->rank - 1;
   Rows r = {.lo = cell_of(t, b, region->lo[x], x), .fast_lo = cell_of(t, b, fast->lo[x], x)};
@@ -140,7 +140,7 @@ static Rows open_rows(const Tile *t, Builder *b, const Region *region, const Reg
 
 /* Opens the loops over the cells of a row that lie before the fast box, and over those behind it; the last one with
  * `flags`. */
-static void open_row_ends(const Tile *t, Builder *b, const Rows *r, int flags, Value **cell) {
+static void open_row_ends(const LoopTile *t, Builder *b, const Rows *r, int flags, Value **cell) {
   Value *first_end = build3(b, OP_SELECT, r->in_row, r->fast_lo, r->hi),
         *second_begin = build3(b, OP_SELECT, r->in_row, r->fast_hi, r->hi);
   Value *part = open_loop(b, build_int(b, TY_I32, 0), build_int(b, TY_I32, 2), 1, 0);
@@ -150,13 +150,14 @@ static void open_row_ends(const Tile *t, Builder *b, const Rows *r, int flags, V
 }
 
 /* Opens the loops over all cells of `region` that are not in `fast`; the last one with `flags`. */
-static void open_rest(const Tile *t, Builder *b, const Region *region, const Region *fast, int flags, Value **cell) {
+static void open_rest(const LoopTile *t, Builder *b, const Region *region, const Region *fast, int flags,
+                      Value **cell) {
   Rows r = open_rows(t, b, region, fast, cell);
   open_row_ends(t, b, &r, flags, cell);
 }
 
 /* Does `region` have points that are not in `fast`, which lies inside it? */
-static Value *regions_differ(const Tile *t, Builder *b, const Region *region, const Region *fast) {
+static Value *regions_differ(const LoopTile *t, Builder *b, const Region *region, const Region *fast) {
   Value *differ = build_const(b, TY_BOOL, (Const){.i = 0});
   for (int d = 0; d < t->rank; d++) {
     Value *lo = build2(b, OP_NE, region->lo[d], fast->lo[d]), *hi = build2(b, OP_NE, region->hi[d], fast->hi[d]);
@@ -166,7 +167,7 @@ static Value *regions_differ(const Tile *t, Builder *b, const Region *region, co
 }
 
 /* Opens an if at `b`, which then builds inside it: has `region` points that are not in `fast`? */
-static void open_if_differ(const Tile *t, Builder *b, const Region *region, const Region *fast) {
+static void open_if_differ(const LoopTile *t, Builder *b, const Region *region, const Region *fast) {
   Op *rest = build_if(b, regions_differ(t, b, region, fast), 0, NULL);
   Loc loc = b->loc;
   *b = builder_at_end(b->arena, rest->blocks[0]);
@@ -174,17 +175,17 @@ static void open_if_differ(const Tile *t, Builder *b, const Region *region, cons
 }
 
 /* The cells of all rows of array `a`, as coordinates; in dimension 0 the rows' numbers count as cells. */
-static Region array_region(const Tile *t, Builder *b, const Array *a) {
+static Region array_region(const LoopTile *t, Builder *b, const Array *a) {
   Region r = {0};
   for (int d = 0; d < t->rank; d++) {
     r.lo[d] = t->base[d];
-    r.hi[d] = plus_i64(b, t->base[d], (d ? t->cells[d] - (d == t->rank - 1 ? t->walk->pad : 0) : a->shape[0]) - 1);
+    r.hi[d] = plus_i64(b, t->base[d], (d ? t->cells[d] - (d == t->rank - 1 ? t->streamed->pad : 0) : a->shape[0]) - 1);
   }
   return r;
 }
 
 /* Puts the constant of `field` into the cells `region` of the array of its version `v`. */
-static void fill_region(const Tile *t, Builder b, int field, int v, const Region *region) {
+static void fill_region(const LoopTile *t, Builder b, int field, int v, const Region *region) {
   Value *cell[MAX_RANK], *lo[MAX_RANK], *hi[MAX_RANK];
   region_cells(t, &b, region, t->rank, lo, hi);
   open_nest(t, &b, lo, hi, t->rank, cell);
@@ -192,7 +193,7 @@ static void fill_region(const Tile *t, Builder b, int field, int v, const Region
 }
 
 /* Puts it into those cells of all rows that lie beside the grid and are read, `all` being the array's. */
-static void fill_sides(const Tile *t, Builder b, int field, int v, const Region *all) {
+static void fill_sides(const LoopTile *t, Builder b, int field, int v, const Region *all) {
   const FieldUse *u = launch_use(t->l, field);
   Value *cell[MAX_RANK];
   Region box = region_of_box(t, &b, &t->covers), read = *all;
@@ -208,7 +209,7 @@ static void fill_sides(const Tile *t, Builder b, int field, int v, const Region 
   build_constant_cell(t, &b, field, v, cell);
 }
 
-void build_constant_cells(const Tile *t, const Builder *b) {
+void build_constant_cells(const LoopTile *t, const Builder *b) {
   const Module *m = t->l->m;
   for (int f = 0; f < m->nfields; f++)
     for (int v = 1; v <= launch_use(t->l, f)->versions; v++) {
@@ -229,7 +230,7 @@ void build_constant_cells(const Tile *t, const Builder *b) {
     }
 }
 
-void build_constant_rows(const Tile *t, const Builder *b, int i) {
+void build_constant_rows(const LoopTile *t, const Builder *b, int i) {
   const Stencil *st = &t->l->st[i];
   for (int k = 0; k < st->ntargets; k++) {
     int f = st->targets[k], v = launch_version(t->l, f, i) + 1;
@@ -240,14 +241,14 @@ void build_constant_rows(const Tile *t, const Builder *b, int i) {
     Region rows = array_region(t, &in, &t->lo->out->kernels[t->kernel].arrays[t->array[f][v]]);
     rows.lo[0] = plus_i64(&in, last, 1);
     rows.hi[0] = plus_i64(&in, last, launch_use(t->l, f)->reach_hi[0]);
-    region_rows(t, &in, t->walk->lag[i], &rows);
+    region_rows(t, &in, t->streamed->lag[i], &rows);
     fill_region(t, in, f, v, &rows);
   }
 }
 
 /* Must all of a point be read before it is written: has instance `i` some halo cells that are images, or is a field
  * that it keeps values of stored over an older level, which its pieces read? */
-static bool reads_points_first(const Tile *t, int i) {
+static bool reads_points_first(const LoopTile *t, int i) {
   const Stencil *st = &t->l->st[i];
   bool first = false;
   for (int d = 0; d < t->rank; d++)
@@ -259,7 +260,7 @@ static bool reads_points_first(const Tile *t, int i) {
 
 /* Builds instance `i` whose fields go around or whose target is carried over: the fast box of the main piece first,
  * then all other points one by one, with tests, among them which piece a point lies in. */
-static void build_by_points(const Tile *t, Builder *b, int i) {
+static void build_by_points(const LoopTile *t, Builder *b, int i) {
   const Piece *piece = main_piece(b->arena, &t->l->st[i]);
   Value *cell[MAX_RANK];
   Region region = instance_region(t, b, i), fast = fast_region(t, b, i, piece, &region);
@@ -272,7 +273,7 @@ static void build_by_points(const Tile *t, Builder *b, int i) {
 
 /* Carries over what instance `i` keeps of its targets in `region`, but for `fast`, whose code does it. Cells of pieces
  * are computed behind that. */
-static void build_kept(const Tile *t, const Builder *b, int i, const Region *region, const Region *fast) {
+static void build_kept(const LoopTile *t, const Builder *b, int i, const Region *region, const Region *fast) {
   const Stencil *st = &t->l->st[i];
   Value *cell[MAX_RANK];
   for (int k = 0; k < st->ntargets; k++) {
@@ -293,7 +294,7 @@ enum { BY_TESTS = FOR_PARALLEL | FOR_MASKED };
 
 /* `piece` of instance i in `region`, row by row: what of it is in the fast box, and then its two ends, whose lines are
  * in the cache. */
-static void build_piece_rows(const Tile *t, Builder b, int i, const Piece *piece, const Region *region,
+static void build_piece_rows(const LoopTile *t, Builder b, int i, const Piece *piece, const Region *region,
                              const Region *fast) {
   Value *cell[MAX_RANK];
   Rows r = open_rows(t, &b, region, fast, cell);
@@ -303,11 +304,11 @@ static void build_piece_rows(const Tile *t, Builder b, int i, const Piece *piece
 }
 
 /* `piece` of instance i in `region`: the fast box without any test, what is left of the piece by tests. */
-static void build_piece_nests(const Tile *t, Builder *b, int i, const Piece *piece, const Region *region,
+static void build_piece_nests(const LoopTile *t, Builder *b, int i, const Piece *piece, const Region *region,
                               const Region *fast) {
   Value *cell[MAX_RANK];
   bool masked = piece_pays_masked(t, i, piece);
-  if (masked && t->rank > 1 && !t->walk && lines_of(t, i, piece) == 1) {
+  if (masked && t->rank > 1 && !t->streamed && lines_of(t, i, piece) == 1) {
     build_piece_rows(t, *b, i, piece, region, fast);
     return;
   }
@@ -321,12 +322,12 @@ static void build_piece_nests(const Tile *t, Builder *b, int i, const Piece *pie
 }
 
 /* The part of `region` that is in `piece`. */
-static Region piece_region(const Tile *t, Builder *b, const Piece *piece, const Region *region) {
+static Region piece_region(const LoopTile *t, Builder *b, const Piece *piece, const Region *region) {
   Region box = region_of_box(t, b, &piece->box);
   return region_clip(t, b, region, &box);
 }
 
-void build_instance(const Tile *t, Builder *b, int i) {
+void build_instance(const LoopTile *t, Builder *b, int i) {
   const Stencil *st = &t->l->st[i];
   const Piece *first = main_piece(b->arena, st);
   b->loc = first->loc;
@@ -349,7 +350,7 @@ void build_instance(const Tile *t, Builder *b, int i) {
   }
 }
 
-void build_copy_back(const Tile *t, Builder *b) {
+void build_copy_back(const LoopTile *t, Builder *b) {
   const Stencil *st = t->l->st;
   Region region = instance_region(t, b, 0);
   for (int k = 0; k < st->npieces; k++) {
@@ -372,21 +373,21 @@ void build_copy_back(const Tile *t, Builder *b) {
 }
 
 /* The lag of the instance that makes version `v` of `field`. */
-static int32_t version_lag(const Tile *t, int field, int v) {
+static int32_t version_lag(const LoopTile *t, int field, int v) {
   int i = 0;
   while (launch_version(t->l, field, i + 1) < v)
     i++;
-  return t->walk->lag[i];
+  return t->streamed->lag[i];
 }
 
-void build_write_back(const Tile *t, Builder *b) {
+void build_write_back(const LoopTile *t, Builder *b) {
   const Module *m = t->l->m;
   for (int f = 0; f < m->nfields; f++) {
     const FieldUse *u = launch_use(t->l, f);
     if (!u->stored || u->versions == 0 || t->array[f][u->versions] < 0)
       continue;
     Region tile = tile_region(t, b), box = region_of_box(t, b, &m->fields[f].box);
-    if (t->walk)
+    if (t->streamed)
       region_rows(t, b, version_lag(t, f, u->versions), &tile);
     Region out = region_clip(t, b, &tile, &box);
     Builder in = *b;

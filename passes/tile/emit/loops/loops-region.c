@@ -9,7 +9,7 @@ Value *plus_i64(Builder *b, Value *x, int64_t c) { return c ? build2(b, OP_ADD, 
 
 /* Coordinate `last` of the tile in dimension `d`, with the rows that it stores beyond its width, without the points
  * within it that it does not. */
-static Value *tile_last(const Tile *t, Builder *b, int d, Value *last) {
+static Value *tile_last(const LoopTile *t, Builder *b, int d, Value *last) {
   if (d == 0 && t->more)
     return build2(b, OP_ADD, last, t->more);
   return d == t->rank - 1 && t->fewer ? build2(b, OP_SUB, last, t->fewer) : last;
@@ -18,10 +18,10 @@ static Value *tile_last(const Tile *t, Builder *b, int d, Value *last) {
 /* `n` rounded up to whole vectors. */
 static int64_t whole_vectors(int64_t n) { return (n + ROW_CELLS - 1) / ROW_CELLS * ROW_CELLS; }
 
-Extent tile_extent(const Tile *t, int i) {
+Extent tile_extent(const LoopTile *t, int i) {
   Extent e = t->l->st[i].extent;
   int x = t->rank - 1;
-  bool all = t->walk != NULL;
+  bool all = t->streamed != NULL;
   for (int k = 0; k < t->l->st[i].ntargets; k++)
     all = all && !stores_directly(t, t->l->st[i].targets[k], i);
   if (!all)
@@ -32,22 +32,22 @@ Extent tile_extent(const Tile *t, int i) {
   return e;
 }
 
-void region_rows(const Tile *t, Builder *b, int lag, Region *r) {
-  if (!t->walk)
+void region_rows(const LoopTile *t, Builder *b, int lag, Region *r) {
+  if (!t->streamed)
     return;
-  Value *first = plus_i64(b, t->walk->row, -lag);
+  Value *first = plus_i64(b, t->streamed->row, -lag);
   r->lo[0] = build2(b, OP_MAX, r->lo[0], first);
-  r->hi[0] = build2(b, OP_MIN, r->hi[0], plus_i64(b, first, t->walk->rows - 1));
+  r->hi[0] = build2(b, OP_MIN, r->hi[0], plus_i64(b, first, t->streamed->rows - 1));
 }
 
 /* Of `last`, in dimension `d`, what is no more than `more` points beyond those that tiles store. */
-static Value *within_tiles(const Tile *t, Builder *b, int d, Value *last, int64_t more) {
+static Value *within_tiles(const LoopTile *t, Builder *b, int d, Value *last, int64_t more) {
   if (affine_equal(t->tiles.hi[d], t->covers.hi[d]))
     return last;
   return build2(b, OP_MIN, last, plus_i64(b, build_affine(b, t->l->m, t->tiles.hi[d]), more));
 }
 
-Region instance_region(const Tile *t, Builder *b, int i) {
+Region instance_region(const LoopTile *t, Builder *b, int i) {
   const Module *m = t->l->m;
   Extent e = tile_extent(t, i);
   Region r = {0};
@@ -60,12 +60,12 @@ Region instance_region(const Tile *t, Builder *b, int i) {
         build2(b, OP_MIN, hi, plus_i64(b, build_affine(b, m, t->covers.hi[d]), wraps ? t->l->st[i].extent.hi[d] : 0));
     r.hi[d] = within_tiles(t, b, d, r.hi[d], e.hi[d]);
   }
-  if (t->walk)
-    region_rows(t, b, t->walk->lag[i], &r);
+  if (t->streamed)
+    region_rows(t, b, t->streamed->lag[i], &r);
   return r;
 }
 
-Region tile_region(const Tile *t, Builder *b) {
+Region tile_region(const LoopTile *t, Builder *b) {
   Region r = {0};
   for (int d = 0; d < t->rank; d++) {
     r.lo[d] = plus_i64(b, t->base[d], t->lead[d]);
@@ -74,7 +74,7 @@ Region tile_region(const Tile *t, Builder *b) {
   return r;
 }
 
-Region region_clip(const Tile *t, Builder *b, const Region *in, const Region *box) {
+Region region_clip(const LoopTile *t, Builder *b, const Region *in, const Region *box) {
   Region r = {0};
   for (int d = 0; d < t->rank; d++) {
     Value *lo = build2(b, OP_MAX, in->lo[d], box->lo[d]);
@@ -84,7 +84,7 @@ Region region_clip(const Tile *t, Builder *b, const Region *in, const Region *bo
   return r;
 }
 
-Region region_of_box(const Tile *t, Builder *b, const Box *box) {
+Region region_of_box(const LoopTile *t, Builder *b, const Box *box) {
   Region r = {0};
   for (int d = 0; d < t->rank; d++) {
     r.lo[d] = build_affine(b, t->l->m, box->lo[d]);
@@ -93,15 +93,15 @@ Region region_of_box(const Tile *t, Builder *b, const Box *box) {
   return r;
 }
 
-bool has_constant_cells(const Tile *t, int field, int v, int d) {
+bool has_constant_cells(const LoopTile *t, int field, int v, int d) {
   const Field *f = &t->l->m->fields[field];
-  return t->walk && v > 0 && t->array[field][v] >= 0 && f->outside[d] == OUTSIDE_CONST &&
+  return t->streamed && v > 0 && t->array[field][v] >= 0 && f->outside[d] == OUTSIDE_CONST &&
          affine_equal(f->box.lo[d], t->covers.lo[d]) && affine_equal(f->box.hi[d], t->covers.hi[d]) && !t->l->wraps[d];
 }
 
 /* The rules that an access of instance `i` at `off` to `field`, from `piece`, needs, but for constants that are in the
  * array that it reads. */
-static Rules rules_left(const Tile *t, int i, const Piece *piece, int field, const int64_t *off) {
+static Rules rules_left(const LoopTile *t, int i, const Piece *piece, int field, const int64_t *off) {
   const Module *m = t->l->m;
   Rules rules = access_rules(m, &piece->box, field, off);
   Version v = launch_reads(t->l, field, i);
@@ -114,7 +114,7 @@ static Rules rules_left(const Tile *t, int i, const Piece *piece, int field, con
 
 /* The fast box in the making: of `piece` in instance i. images[d]: in dimension d it may go on beyond the edge. */
 typedef struct SafeBox {
-  const Tile *t;
+  const LoopTile *t;
   Builder *b;
   const Piece *piece;
   int i;
@@ -156,7 +156,7 @@ static void forbid_images(void *user, const Piece *piece, int field, const int64
 /* The accesses of one piece of instance i: does one need an outside rule, is one a constant beyond the row's ends, and
  * is one led along the row to another cell? */
 typedef struct RuleUse {
-  const Tile *t;
+  const LoopTile *t;
   int i;
   const Piece *piece;
   bool found, constant, led;
@@ -174,7 +174,7 @@ static void note_rule(void *user, const Piece *piece, int field, const int64_t *
   r->led |= along != OUTSIDE_NONE && along != OUTSIDE_CONST;
 }
 
-bool piece_has_rules(const Tile *t, int i, const Piece *piece) {
+bool piece_has_rules(const LoopTile *t, int i, const Piece *piece) {
   RuleUse r = {.t = t, .i = i, .piece = piece};
   stencil_accesses(&t->l->st[i], note_rule, &r);
   return r.found;
@@ -186,7 +186,7 @@ static void note_call(void *user, Op *op) {
     *(bool *)user = true;
 }
 
-bool piece_pays_masked(const Tile *t, int i, const Piece *piece) {
+bool piece_pays_masked(const LoopTile *t, int i, const Piece *piece) {
   RuleUse r = {.t = t, .i = i, .piece = piece};
   bool calls = false;
   stencil_accesses(&t->l->st[i], note_rule, &r);
@@ -220,7 +220,7 @@ static void allow_images(SafeBox *s) {
       s->images[0] = s->images[1] = s->images[2] = false;
 }
 
-Region fast_region(const Tile *t, Builder *b, int i, const Piece *piece, const Region *region) {
+Region fast_region(const LoopTile *t, Builder *b, int i, const Piece *piece, const Region *region) {
   SafeBox s = {.t = t, .b = b, .piece = piece, .i = i, .r = region_of_box(t, b, &piece->box)};
   allow_images(&s);
   for (int d = 0; d < t->rank; d++)
@@ -230,10 +230,10 @@ Region fast_region(const Tile *t, Builder *b, int i, const Piece *piece, const R
   return region_clip(t, b, region, &s.r);
 }
 
-Value *cell_of(const Tile *t, Builder *b, Value *x, int d) {
+Value *cell_of(const LoopTile *t, Builder *b, Value *x, int d) {
   return build_convert(b, TY_I32, build2(b, OP_SUB, x, t->base[d]));
 }
 
-Value *coordinate_of(const Tile *t, Builder *b, Value *cell, int d) {
+Value *coordinate_of(const LoopTile *t, Builder *b, Value *cell, int d) {
   return build2(b, OP_ADD, t->base[d], build_convert(b, TY_I64, cell));
 }

@@ -29,17 +29,17 @@ typedef struct RingPlaces {
 
 /* What a tile that is streamed has beside (lower-walk.c). The arrays of versions are rings of rows (planes) of
  * dimension 0 then. */
-typedef struct Walked {
+typedef struct Streamed {
   int32_t rows;       /* that every instance makes at a step */
   const int32_t *lag; /* [instance]: so many rows it is behind what is read from global memory */
   Value *row;         /* coordinate of the first row of the running step at lag 0, i64 */
   int32_t pad;        /* cells of an array's row before cell 0 */
   int32_t reach;      /* rows that accesses reach back from the tile's first, at most */
   RingPlaces places;
-} Walked;
+} Streamed;
 
 /* A kernel in the making. cells and base are about the region of the launch's hull. */
-typedef struct Tile {
+typedef struct LoopTile {
   Lowering *lo;
   const Launch *l;
   int kernel; /* index in the module */
@@ -53,10 +53,10 @@ typedef struct Tile {
   int32_t lines;           /* lines of the dimension before the last that the fast loops compute together */
   Value *base[MAX_RANK];   /* i64 */
   int32_t **array;         /* [field][version]: index of the array that holds it, -1: none */
-  Walked *walk;            /* NULL: it is not streamed */
+  Streamed *streamed;      /* NULL: it is not streamed */
   Value *more, *fewer; /* i64: rows of dimension 0 that are stored beyond width, points of the last one within it that
                           are not; NULL: none */
-} Tile;
+} LoopTile;
 
 /* A box of coordinates known at run time, both ends inclusive, i64. */
 typedef struct Region {
@@ -66,13 +66,13 @@ typedef struct Region {
 /* ---------------------------------------------------------------- loops-arrays.c */
 
 /* Gives an array, made by `make` for version `v` of `field`, the target of instance `i`, to every version from 1 on
- * that is read in the launch, or that is computed on more than the output tile and stored. Tile.array lives in the
+ * that is read in the launch, or that is computed on more than the output tile and stored. LoopTile.array lives in the
  * scratch of the module's arena. */
-typedef int (*ArrayFn)(Tile *t, int i, int field, int v);
-void tile_arrays(Tile *t, ArrayFn make);
+typedef int (*ArrayFn)(LoopTile *t, int i, int field, int v);
+void tile_arrays(LoopTile *t, ArrayFn make);
 /* Does instance `i` store its version of `field` straight to global memory? (So it must be the last one and on the
  * output tile only.) */
-bool stores_directly(const Tile *t, int field, int i);
+bool stores_directly(const LoopTile *t, int field, int i);
 /* Does instance `i` carry values of `field`, one of its targets, over to the new version? */
 bool keeps_values(const Launch *l, int i, int field);
 
@@ -82,77 +82,77 @@ bool keeps_values(const Launch *l, int i, int field);
 Value *plus_i64(Builder *b, Value *x, int64_t c);
 /* The cells to both sides of the output tile that instance `i` computes: its extent; of a tile that is streamed, whole
  * vectors in the last dimension, if all that it makes goes to arrays. */
-Extent tile_extent(const Tile *t, int i);
+Extent tile_extent(const LoopTile *t, int i);
 /* The region of instance i: its extent about the output tile, clipped to the grid (where dimensions wrap: to the grid
  * and its images within the extent), and to the rows of the running step. */
-Region instance_region(const Tile *t, Builder *b, int i);
+Region instance_region(const LoopTile *t, Builder *b, int i);
 /* The points that the tile stores. */
-Region tile_region(const Tile *t, Builder *b);
+Region tile_region(const LoopTile *t, Builder *b);
 /* The rows of `r` that are made in the running step with lag `lag`. */
-void region_rows(const Tile *t, Builder *b, int lag, Region *r);
+void region_rows(const LoopTile *t, Builder *b, int lag, Region *r);
 /* The part of `in` within `box`; where that is empty in a dimension, an empty range that starts within `in` or just
  * after it. */
-Region region_clip(const Tile *t, Builder *b, const Region *in, const Region *box);
+Region region_clip(const LoopTile *t, Builder *b, const Region *in, const Region *box);
 /* The box as run-time bounds. */
-Region region_of_box(const Tile *t, Builder *b, const Box *box);
+Region region_of_box(const LoopTile *t, Builder *b, const Box *box);
 /* Does an access of `piece` of instance `i` need an outside rule, beside constants that are in the array that it reads?
  */
-bool piece_has_rules(const Tile *t, int i, const Piece *piece);
+bool piece_has_rules(const LoopTile *t, int i, const Piece *piece);
 /* Is it worth making its points that need one by vectors under masks? Only if a constant is beyond the ends of rows.
  * Not if a rule leads an access along the row to another cell, since vectors gather such cells one by one, nor if the
  * body calls a library, which a vector does for all lanes, also those of no point. */
-bool piece_pays_masked(const Tile *t, int i, const Piece *piece);
+bool piece_pays_masked(const LoopTile *t, int i, const Piece *piece);
 /* Does the array of version `v` of `field`, of a tile that is streamed, have the field's constant in its cells beyond
  * the edges of the grid in dimension `d`, where no instance computes? */
-bool has_constant_cells(const Tile *t, int field, int v, int d);
+bool has_constant_cells(const LoopTile *t, int field, int v, int d);
 /* The points of `region` at which `piece` of instance i can be computed without any test. */
-Region fast_region(const Tile *t, Builder *b, int i, const Piece *piece, const Region *region);
+Region fast_region(const LoopTile *t, Builder *b, int i, const Piece *piece, const Region *region);
 /* The cell of coordinate x in dimension d, i32; the coordinate of a cell, i64. */
-Value *cell_of(const Tile *t, Builder *b, Value *x, int d);
-Value *coordinate_of(const Tile *t, Builder *b, Value *cell, int d);
+Value *cell_of(const LoopTile *t, Builder *b, Value *x, int d);
+Value *coordinate_of(const LoopTile *t, Builder *b, Value *cell, int d);
 
 /* ---------------------------------------------------------------- loops-cells.c */
 
 /* The new values of all targets of instance i at `n` points of `piece`, stored: at `cell`, in the dimension before the
  * last at each of `lines`, which are beside each other (rank 1: one point; `lines` does not matter). They are in the
  * fast box: no test is needed. */
-void build_fast_cells(const Tile *t, Builder *b, int i, const Piece *piece, int n, Value *const *cell,
+void build_fast_cells(const LoopTile *t, Builder *b, int i, const Piece *piece, int n, Value *const *cell,
                       Value *const *lines);
 /* The value of all targets at a cell by tests, stored. */
-void build_slow_cell(const Tile *t, Builder *b, int i, Value *const *cell);
+void build_slow_cell(const LoopTile *t, Builder *b, int i, Value *const *cell);
 /* The new values that `piece` gives its targets at a cell of it by tests, stored. No image is near. */
-void build_slow_piece(const Tile *t, Builder *b, int i, const Piece *piece, Value *const *cell);
+void build_slow_piece(const LoopTile *t, Builder *b, int i, const Piece *piece, Value *const *cell);
 /* Has instance `i` anything to do for cells of `field`, one of its targets, that it leaves as they are? */
-bool carries_over(const Tile *t, int i, int field);
+bool carries_over(const LoopTile *t, int i, int field);
 /* Carries the value of `field` over at a cell within the field's region; 0 in an array if it has none yet in this step.
  * No image is near. */
-void build_kept_cell(const Tile *t, Builder *b, int i, int field, Value *const *cell);
+void build_kept_cell(const LoopTile *t, Builder *b, int i, int field, Value *const *cell);
 /* Copies the last version of `field` from its array to global memory, at a cell that the tile stores. */
-void build_copy_out(const Tile *t, Builder *b, int field, Value *const *cell);
+void build_copy_out(const LoopTile *t, Builder *b, int field, Value *const *cell);
 /* Puts the constant of `field` into a cell of the array of its version `v`, beyond the field's region. */
-void build_constant_cell(const Tile *t, Builder *b, int field, int v, Value *const *cell);
+void build_constant_cell(const LoopTile *t, Builder *b, int field, int v, Value *const *cell);
 /* Computes before the innermost loop where those rows of rings are that instance `i` needs for `piece` at the `n` cells
  * `lines` (i32) of dimension 0, which are beside each other. */
-void build_places(const Tile *t, Builder *b, int i, const Piece *piece, Value *const *lines, int n);
+void build_places(const LoopTile *t, Builder *b, int i, const Piece *piece, Value *const *lines, int n);
 
 /* ---------------------------------------------------------------- loops-nest.c */
 
 /* Instance i on its region: what it keeps carried over, and for each piece the fast box without any test, both with the
  * innermost loop parallel; what is left of a piece, if anything, by tests. */
-void build_instance(const Tile *t, Builder *b, int i);
+void build_instance(const LoopTile *t, Builder *b, int i);
 /* Opens a loop over cells lo <= x < hi, `stride` apart, at `b`, which then builds inside it; returns the cell. */
 Value *open_loop(Builder *b, Value *lo, Value *hi, int64_t stride, int flags);
 /* Puts the constants of fields into the cells that has_constant_cells says before the tile's first step: beside the
  * grid in all rows of the rings, which no row that is made touches, and where the tile begins at the grid's first row,
  * in all of the rings, which the rows before that one count as. */
-void build_constant_cells(const Tile *t, const Builder *b);
+void build_constant_cells(const LoopTile *t, const Builder *b);
 /* The same in the running step, in the rows behind the grid's last one that would be instance i's. */
-void build_constant_rows(const Tile *t, const Builder *b, int i);
+void build_constant_rows(const LoopTile *t, const Builder *b, int i);
 /* Copies what a thin launch stored to other buffers, at the points of its pieces, back. */
-void build_copy_back(const Tile *t, Builder *b);
+void build_copy_back(const LoopTile *t, Builder *b);
 /* Copies the last version of each field that stays in an array to global memory: the output tile's points, or those of
  * them in the rows of the running step. */
-void build_write_back(const Tile *t, Builder *b);
+void build_write_back(const LoopTile *t, Builder *b);
 
 /* ---------------------------------------------------------------- lower-loops.c */
 

@@ -33,7 +33,7 @@
 /* ---------------------------------------------------------------- the kernel */
 
 /* ArrayFn: an array as large as the tile. */
-static int make_array(Tile *t, int i, int field, int v) {
+static int make_array(LoopTile *t, int i, int field, int v) {
   const Field *f = &t->l->m->fields[field];
   (void)i;
   return kernel_array(t->lo, &t->lo->out->kernels[t->kernel], arena_printf(t->l->m->arena, "s%s.%d", f->name, v),
@@ -42,7 +42,7 @@ static int make_array(Tile *t, int i, int field, int v) {
 
 /* Sets the shape of kernel `k` for tiles that compute `block` points (equation 1: they store fewer), and the
  * coordinates of the tile's cells. */
-static void place_tile(Tile *t, Kernel *k, Builder *b, const int32_t *block) {
+static void place_tile(LoopTile *t, Kernel *k, Builder *b, const int32_t *block) {
   const Launch *l = t->l;
   for (int d = 0; d < t->rank; d++) {
     t->width[d] = (int32_t)launch_width(l, d, block[d]);
@@ -77,21 +77,21 @@ static Box pieces_hull(const Module *m, const Stencil *st) {
 }
 
 /* The tile of a kernel for launch `l`: it covers all of the grid, or the pieces if the launch is thin. */
-static Tile tile_of(Lowering *lo, const Launch *l, int only) {
+static LoopTile tile_of(Lowering *lo, const Launch *l, int only) {
   Box thin = l->thin ? pieces_hull(l->m, l->st) : l->m->grid;
-  return (Tile){.lo = lo,
-                .l = l,
-                .rank = l->m->grid.rank,
-                .only = only,
-                .lines = 1,
-                .covers = box_of_targets(l, thin),
-                .tiles = box_of_targets(l, l->thin ? thin : *launch_covers(l->m))};
+  return (LoopTile){.lo = lo,
+                    .l = l,
+                    .rank = l->m->grid.rank,
+                    .only = only,
+                    .lines = 1,
+                    .covers = box_of_targets(l, thin),
+                    .tiles = box_of_targets(l, l->thin ? thin : *launch_covers(l->m))};
 }
 
 /* Adds the kernel behind a thin launch `l` that copies back what it stored to other buffers, if there is any. */
 static void copy_back_launch(Lowering *lo, HostSeq *seq, const Launch *l, const char *name, const int32_t *block,
                              int steps) {
-  Tile t = tile_of(lo, l, -1);
+  LoopTile t = tile_of(lo, l, -1);
   t.kernel = lowering_kernel(lo, arena_printf(l->m->arena, "%s_back", name), steps, l->st[0].loc);
   Kernel *k = &lo->out->kernels[t.kernel];
   Builder b = builder_at_end(lo->out->arena, k->body);
@@ -114,7 +114,7 @@ void loops_launch(Lowering *lo, HostSeq *seq, const Launch *l, int only, const c
   Arena *scratch = arena_scratch(l->m->arena);
   ArenaMark start = arena_mark(scratch);
   bool back = copies_back(l);
-  Tile t = tile_of(lo, l, only);
+  LoopTile t = tile_of(lo, l, only);
   t.kernel = lowering_kernel(lo, name, back ? 0 : steps, l->st[0].loc);
   Kernel *k = &lo->out->kernels[t.kernel];
   Builder b = builder_at_end(lo->out->arena, k->body);

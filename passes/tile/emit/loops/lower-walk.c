@@ -8,7 +8,7 @@
  * others tiles overlap by the halo (equation 1 of Holewinski, Pouchet, Sadayappan, ICS 2012), rounded to whole vectors
  * in the last dimension.
  *
- *     for each step of the walk
+ *     for each step of the stream
  *       for each instance, on the rows that are due
  *         the fast box, several lines together: what they read in common is loaded once     innermost loop parallel
  *         the rest, if there is any: pieces by ifs, outside rules by maps
@@ -52,12 +52,12 @@
 /* Parts of a chunk, at most: as many as tile-classes counts in a byte. */
 enum { MOST_PARTS = 64 };
 
-/* A walk in the making. */
-typedef struct Walk {
-  Tile t;
-  Walked w;
+/* A streamed tile in the making. */
+typedef struct StreamedTile {
+  LoopTile t;
+  Streamed w;
   const Mapping *st;
-} Walk;
+} StreamedTile;
 
 /* The larger of two numbers. */
 static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
@@ -66,8 +66,8 @@ static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
 
 /* ArrayFn: a ring of rows. Cells of a row that the instance does not compute may be read where whole vectors are
  * computed; nobody needs what comes of them. */
-static int make_ring(Tile *t, int i, int field, int v) {
-  const Walk *k = (const Walk *)t;
+static int make_ring(LoopTile *t, int i, int field, int v) {
+  const StreamedTile *k = (const StreamedTile *)t;
   Kernel *kernel = &t->lo->out->kernels[t->kernel];
   const Field *f = &t->l->m->fields[field];
   int x = t->rank - 1, index;
@@ -108,7 +108,7 @@ static int32_t add_zero(Lowering *lo, const char *name) {
 
 /* Of a kernel that looks at words of tests: cuts a chunk of `rows` rows, so that the parts may be of a class each, and
  * has a block compute as many of them as pass tile-classes says. The rows of a part. */
-static int32_t cut_chunk(Walk *k, int32_t rows) {
+static int32_t cut_chunk(StreamedTile *k, int32_t rows) {
   Lowering *lo = k->t.lo;
   Kernel *kernel = &lo->out->kernels[k->t.kernel];
   int32_t least = (int32_t)tuning.fewest_rows, n = (rows + least - 1) / least;
@@ -126,8 +126,8 @@ static int32_t cut_chunk(Walk *k, int32_t rows) {
 }
 
 /* Has the tile store the rows beyond its width, and only those points of its last dimension, that classes say. */
-static void place_classed(Walk *k, Builder *b) {
-  Tile *t = &k->t;
+static void place_classed(StreamedTile *k, Builder *b) {
+  LoopTile *t = &k->t;
   const KernelTests *tests = t->lo->out->kernels[t->kernel].tests;
   int x = t->rank - 1;
   if (!tests || tests->more < 0)
@@ -139,8 +139,8 @@ static void place_classed(Walk *k, Builder *b) {
 }
 
 /* Sets the shape of the tile, and the coordinates of its cells. */
-static void place_tile(Walk *k, Builder *b, const Schedule *s) {
-  Tile *t = &k->t;
+static void place_tile(StreamedTile *k, Builder *b, const Schedule *s) {
+  LoopTile *t = &k->t;
   const Launch *l = t->l;
   Kernel *kernel = &t->lo->out->kernels[t->kernel];
   int x = t->rank - 1;
@@ -161,14 +161,14 @@ static void place_tile(Walk *k, Builder *b, const Schedule *s) {
 }
 
 /* Row `last` with those that the tile stores beyond its width. */
-static Value *with_more(const Tile *t, Builder *b, Value *last) {
+static Value *with_more(const LoopTile *t, Builder *b, Value *last) {
   return t->more ? build2(b, OP_ADD, last, t->more) : last;
 }
 
-/* The rows, as they are at lag 0, that the walk begins and ends with, i64: all that an instance makes, at its lag, is
+/* The rows, as they are at lag 0, that the stream begins and ends with, i64: all that an instance makes, at its lag, is
  * between. */
-static void walk_ends(const Walk *k, Builder *b, Value **first, Value **last) {
-  const Tile *t = &k->t;
+static void stream_ends(const StreamedTile *k, Builder *b, Value **first, Value **last) {
+  const LoopTile *t = &k->t;
   const Launch *l = t->l;
   int64_t below = INT64_MIN, above = 0, most = 0, images = 0;
   for (int i = 0; i < l->n; i++) {
@@ -189,10 +189,10 @@ static void walk_ends(const Walk *k, Builder *b, Value **first, Value **last) {
     *last = build2(b, OP_MIN, *last, plus_i64(b, build_affine(b, l->m, t->tiles.hi[0]), above));
 }
 
-/* The walk: at each step all instances make the rows that are due. */
-static void build_walk(Walk *k, Builder *b) {
+/* The stream: at each step all instances make the rows that are due. */
+static void build_steps(StreamedTile *k, Builder *b) {
   Value *first, *last;
-  walk_ends(k, b, &first, &last);
+  stream_ends(k, b, &first, &last);
   Value *steps = build_convert(b, TY_I32, plus_i64(b, build2(b, OP_SUB, last, first), 1));
   Value *step = open_loop(b, build_int(b, TY_I32, 0), steps, k->w.rows, 0);
   k->w.row = build2(b, OP_ADD, first, build_convert(b, TY_I64, step));
@@ -208,12 +208,13 @@ static void walk_launch(Lowering *lo, HostSeq *seq, const Launch *l, const Sched
   int32_t lines = map_get(s, MAP_LINES);
   Arena *scratch = arena_scratch(l->m->arena);
   ArenaMark start = arena_mark(scratch);
-  Walk k = {.t = {.lo = lo, .l = l, .rank = l->m->grid.rank, .only = -1, .lines = lines}, .st = stream_alone(l)};
+  StreamedTile k = {.t = {.lo = lo, .l = l, .rank = l->m->grid.rank, .only = -1, .lines = lines},
+                    .st = stream_alone(l)};
   k.t.covers = l->m->grid;
   k.t.tiles = *launch_covers(l->m);
-  k.t.walk = &k.w;
+  k.t.streamed = &k.w;
   k.t.kernel = lowering_kernel(lo, name, steps, l->n ? l->st[0].loc : no_loc());
-  k.w = (Walked){.rows = l->m->grid.rank == 2 ? lines : 1, .lag = k.st->lag, .reach = reach_back(l)};
+  k.w = (Streamed){.rows = l->m->grid.rank == 2 ? lines : 1, .lag = k.st->lag, .reach = reach_back(l)};
   Kernel *kernel = &lo->out->kernels[k.t.kernel];
   Builder b = builder_at_end(lo->out->arena, kernel->body);
   b.loc = kernel->loc;
@@ -221,7 +222,7 @@ static void walk_launch(Lowering *lo, HostSeq *seq, const Launch *l, const Sched
   place_tile(&k, &b, s);
   tile_arrays(&k.t, make_ring);
   build_constant_cells(&k.t, &b);
-  build_walk(&k, &b);
+  build_steps(&k, &b);
   host_launch(lo, seq, k.t.kernel);
   arena_release(scratch, start);
 }
