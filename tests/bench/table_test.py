@@ -1,4 +1,4 @@
-"""Tests of table.py."""
+"""table.py: files merged, what stc takes told from the rest, tables of pages made anew, pages that differ, what is slow or missing."""
 import json
 import os
 import re
