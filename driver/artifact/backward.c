@@ -53,14 +53,15 @@ static const char *make_or_why(BackwardArgs *a) {
   bool silent = p->w.silent;
   p->w.silent = true;
   StcStatus s = workspace_guard(&p->w, make_text, a);
-  if (s || a->out->facts.starts) {
+  bool starts = !s && a->out->facts.starts;
+  if (s || starts) {
     a->all = true;
     s = workspace_guard(&p->w, make_text, a);
   }
   p->w.silent = silent;
-  return s                      ? "'stc run --gradient' says why"
-         : a->out->facts.starts ? "an init makes a field of what it is to, and undoing inits is for runs"
-                                : NULL;
+  return (s ? starts : a->out->facts.starts) ? "an init makes a field of what it is to, and undoing inits is for runs"
+         : s                                 ? "'stc run --gradient' says why"
+                                             : NULL;
 }
 
 /* The program's defines and, if it is known, how many steps are made by default: a schedule suits these. */
