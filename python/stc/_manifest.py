@@ -224,7 +224,7 @@ def _check_points(data: Dict[str, Any]) -> None:
 
 
 def _check_gradient(data: Dict[str, Any], outer: Dict[str, Any]) -> None:
-    """What is said of the gradient, and the manifest of the backward program."""
+    """Checks the entries of the gradient, and the manifest of the backward program."""
     _fits(data, _GRADIENT, "gradient")
     program = data.get("program")
     what = check({**program, "schema_version": 0}) if isinstance(program, dict) else "it is no object"
