@@ -317,8 +317,9 @@ static uint8_t mark_of(const Sim *s, const SimInsn *i) {
  * swap since. */
 static void check_left(Sim *s, const SimThread *t, const SimInsn *i, const SimPage *page, int64_t element) {
   uint8_t mark = mark_of(s, i);
-  if (mark >= SIM_LEFT && page->written[element % SIM_PAGE] == mark &&
-      !is_since(page->touch[element % SIM_PAGE].wrote, s->since, s->period))
+  uint32_t when = page->touch[element % SIM_PAGE].wrote;
+  bool here = is_since(when, s->began, s->period) || is_since(when, s->since, s->period);
+  if (mark >= SIM_LEFT && page->written[element % SIM_PAGE] == mark && !here)
     sim_fault(s, t, i,
               "lost value: a launch of it before has stored '%s' at %s, and nobody has read it, nor is a swap between",
               s->m->buffers[i->place->sym].name, sim_place_text(s, t, i));
