@@ -279,7 +279,6 @@ void sim_load(Sim *s, SimThread *t, const SimInsn *i) {
       give_unborn(s, t, i);
       return;
     }
-    page->written[element % SIM_PAGE] = SIM_WRITTEN;
     stale = stale || !page->stale ? stale : page->stale[element % SIM_PAGE];
     stale = stale || is_version(s, page, i, element) ? stale : origin_of(s, i);
   } else if (global_version(i)) {
@@ -307,24 +306,6 @@ static void check_stale_store(Sim *s, const SimThread *t, const SimInsn *i, uint
             name, sim_place_text(s, t, i), sim_origin_text(s, origin));
 }
 
-/* SimPage.written behind the store `i`. */
-static uint8_t mark_of(const Sim *s, const SimInsn *i) {
-  int64_t kernel = s->k->kernel - s->m->kernels;
-  return (uint8_t)(s->k->renews[i->place->sym] && kernel <= UINT8_MAX - SIM_LEFT ? SIM_LEFT + kernel : SIM_WRITTEN);
-}
-
-/* Reports that the store `i` is to an element that another launch of the kernel left for the swap behind it, without a
- * swap since. */
-static void check_left(Sim *s, const SimThread *t, const SimInsn *i, const SimPage *page, int64_t element) {
-  uint8_t mark = mark_of(s, i);
-  uint32_t when = page->touch[element % SIM_PAGE].wrote;
-  bool here = is_since(when, s->began, s->period) || is_since(when, s->since, s->period);
-  if (mark >= SIM_LEFT && page->written[element % SIM_PAGE] == mark && !here)
-    sim_fault(s, t, i,
-              "lost value: a launch of it before has stored '%s' at %s, and nobody has read it, nor is a swap between",
-              s->m->buffers[i->place->sym].name, sim_place_text(s, t, i));
-}
-
 void sim_store(Sim *s, SimThread *t, const SimInsn *i) {
   const Buffer *buffer = &s->m->buffers[i->place->sym];
   SimMemory *m = s->memory[i->place->sym];
@@ -344,15 +325,13 @@ void sim_store(Sim *s, SimThread *t, const SimInsn *i) {
     *sim_memory_stale(s, m, element) = origin;
   if (!ghost)
     check_stale_store(s, t, i, stale);
-  if (!ghost)
-    check_left(s, t, i, page, element);
   int race = touch_write(&page->touch[element % SIM_PAGE], s->since, s->period, global_number(s, t), &other);
   if (race)
     sim_race(s, t, i, "race on '%s' at %s: this thread writes what %s %s in the same launch", buffer->name,
              sim_place_text(s, t, i), who_text(s, other), race == 1 ? "writes" : "reads");
   if (sim_is_kept(s, i->place->sym))
     return;
-  page->written[element % SIM_PAGE] = mark_of(s, i);
+  page->written[element % SIM_PAGE] = 1;
   set_version(s, page, i, element);
   exec_put(m->type, m->data, element, t->slot[i->a]);
 }

@@ -1,5 +1,4 @@
-/* sim-order.c: the order of launches. What belongs to a round holds nothing when the round begins, and what a launch
- * leaves for the swap behind it is not written over before that. */
+/* sim-order.c: the order of launches. What belongs to a round holds nothing when the round begins. */
 #include "ir/sim/simulate.h"
 
 /* Looking at what launches store to: in rounds of loop `loop` (in[b]: buffer b), and elsewhere. */
@@ -76,22 +75,4 @@ bool sim_is_set_once(const Module *m, int b) {
         return true;
   }
   return false;
-}
-
-/* Does kernel `k` store to another buffer of the field of buffer `b` too? */
-static bool writes_another(const Sim *s, const SimKernel *k, int b) {
-  const Buffer *x = s->m->buffers;
-  for (int i = 0; i < s->m->nbuffers; i++)
-    if (i != b && k->writes[i] && x[i].kind == BUFFER_FIELD && x[i].field == x[b].field)
-      return true;
-  return false;
-}
-
-void sim_find_renewed(Sim *s, SimKernel *k) {
-  k->renews = ARENA_ARRAY(s->arena, bool, s->m->nbuffers + 1);
-  for (int b = 0; b < s->m->nbuffers; b++) {
-    const Buffer *x = &s->m->buffers[b];
-    k->renews[b] =
-        k->writes[b] && x->kind == BUFFER_FIELD && x->copy && !sim_is_set_once(s->m, b) && !writes_another(s, k, b);
-  }
 }

@@ -11,11 +11,9 @@ static bool compile_kernels(Sim *s) {
   s->kernels = ARENA_ARRAY(s->arena, SimKernel, s->m->nkernels + 1);
   s->writes = ARENA_ARRAY(s->arena, bool, s->m->nbuffers + 1);
   s->passing = ARENA_ARRAY(s->arena, bool *, s->m->host.nloops + 1);
-  for (int i = 0; i < s->m->nkernels; i++) {
+  for (int i = 0; i < s->m->nkernels; i++)
     if (!sim_compile(s, &s->m->kernels[i], &s->kernels[i]))
       return false;
-    sim_find_renewed(s, &s->kernels[i]);
-  }
   return true;
 }
 

@@ -115,9 +115,6 @@ typedef struct SimVersion {
 
 /* Bookkeeping of SIM_PAGE elements of global memory; made when first needed. versions: NULL: none was stored but 0. */
 enum { SIM_PAGE = 1024 };
-/* SimPage.written: no value; one; from SIM_LEFT on: one that kernel number written - SIM_LEFT has left for the swap
- * behind it, and nobody has read. */
-enum { SIM_EMPTY, SIM_WRITTEN, SIM_LEFT };
 typedef struct SimPage {
   SimVersion *versions;
   uint8_t written[SIM_PAGE];
@@ -207,13 +204,13 @@ typedef struct SimThread {
 
 /* A kernel made ready under the params. presets: first the nblock_presets that change from block to block, then up to
  * nlaunch_presets those that may change from launch to launch. granule: bytes of the smallest element of a shared
- * array. writes[i]: does it store to buffer i? renews[i]: is what it stores there for a swap behind it? near: there are
- * barriers between neighbouring warps in it, of which a block has `nwarps`, of `warp` threads each, 2 to the power of
- * `lane_bits`; every `lanes` of them trade values. What follows is made at its first launch and used in all: the
- * threads of a block and the orders of threads and blocks, both shuffled again and again; reads, if `near` or
- * `signals`: of each granule, warp by warp, and then the bulk copies of each. signals: there are signals in it, of
- * which signal[n] is that in bytes 8 n and on. A cluster of blocks is run as one block of all their threads, `cluster`
- * times block_threads, with the shared memory of all, block_bytes each; such kernels count as ones with signals. */
+ * array. writes[i]: does it store to buffer i? near: there are barriers between neighbouring warps in it, of which a
+ * block has `nwarps`, of `warp` threads each, 2 to the power of `lane_bits`; every `lanes` of them trade values. What
+ * follows is made at its first launch and used in all: the threads of a block and the orders of threads and blocks,
+ * both shuffled again and again; reads, if `near` or `signals`: of each granule, warp by warp, and then the bulk
+ * copies of each. signals: there are signals in it, of which signal[n] is that in bytes 8 n and on. A cluster of
+ * blocks is run as one block of all their threads, `cluster` times block_threads, with the shared memory of all,
+ * block_bytes each; such kernels count as ones with signals. */
 typedef struct SimKernel {
   const Kernel *kernel;
   int32_t ninsns, nslots, npresets, nblock_presets, nlaunch_presets, nthreads;
@@ -222,7 +219,7 @@ typedef struct SimKernel {
   SimArray *arrays;
   int64_t shared_bytes, private_cells, blocks[MAX_RANK], nblocks;
   int granule;
-  bool *writes, *renews, near, signals;
+  bool *writes, near, signals;
   int nwarps, warp, lanes, lane_bits, cluster, block_threads;
   int64_t block_bytes;
   SimSignal *signal;
@@ -309,10 +306,9 @@ static inline bool sim_is_kept(const Sim *s, int buffer) {
   return s->keep && b->kind == BUFFER_FIELD && s->keep[b->field];
 }
 
-/* A round of loop `loop` begins (HostMachine.round). Does what is computed once set buffer `b`? Fills k->renews. */
+/* A round of loop `loop` begins (HostMachine.round). Does what is computed once set buffer `b`? */
 void sim_round(void *user, int loop);
 bool sim_is_set_once(const Module *m, int b);
-void sim_find_renewed(Sim *s, SimKernel *k);
 
 /* Each does one load or store of instruction `i` of s->k for the thread, or reports a fault; a load that fails gives a
  * true 0. */
