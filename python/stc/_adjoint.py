@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _arrays as arrays
 from ._errors import InputError, Message
-from ._expression import steps_of
+from ._expression import extents, steps_of
 
 _STEPS = ".steps"                                   # t.steps: what scalar t was when 0 .. N steps were done
 _ROW, _LANES, _BLOCKS = 2048, 256, 1024             # the order of sums over points
@@ -21,29 +21,49 @@ class Gradient(NamedTuple):
     by: Dict[str, Any]
 
 
+def _precision(type: str) -> Any:
+    """The type of derivatives by what is of that type, as plans give them."""
+    return np.float64 if type == "f64" else np.float32
+
+
 def _wrong(why: str) -> InputError:
     return InputError(3, [Message("error", None, 0, 0, None, why)])
 
 
 # ---- derivatives of launch-time expressions
 
-def _binary(op: str, x: float, y: float, v: float) -> Tuple[float, float]:
+def _like_c(name: str, of_numpy: np.ufunc) -> Callable[..., float]:
+    """A function of C's mathematics: its bits, and where Python raises, the number that C has."""
+    def call(*x: float) -> float:
+        try:
+            return getattr(math, name)(*x)
+        except (ValueError, OverflowError):
+            return of_numpy(*(np.float64(v) for v in x))
+    return call
+
+
+_log, _pow, _exp, _sqrt = (_like_c(name, f) for name, f in (("log", np.log), ("pow", np.power), ("exp", np.exp), ("sqrt", np.sqrt)))
+_sin, _cos, _sinh, _cosh = (_like_c(name, getattr(np, name)) for name in ("sin", "cos", "sinh", "cosh"))
+_LOG2E, _LOG10E, _2_SQRTPI = math.log2(math.e), math.log10(math.e), 2 / math.sqrt(math.pi)
+
+
+def _binary(op: str, x: np.float64, y: np.float64, v: np.float64) -> Tuple[float, float]:
     if op in ("min", "max"):
         first = float(x <= y or math.isnan(y)) if op == "min" else float(x >= y or math.isnan(y))
         return first, 1 - first
     known: Dict[str, Callable[[], Tuple[float, float]]] = {
-        "add": lambda: (1, 1), "sub": lambda: (1, -1), "mul": lambda: (y, x), "div": lambda: (1 / y, -v / y), "rem": lambda: (1, -math.trunc(x / y)),
-        "pow": lambda: (0 if y == 0 else y * x ** (y - 1), 0 if x == 0 and y > 0 else v * math.log(x)),
+        "add": lambda: (1, 1), "sub": lambda: (1, -1), "mul": lambda: (y, x), "div": lambda: (1 / y, -v / y), "rem": lambda: (1, -np.trunc(x / y)),
+        "pow": lambda: (0 if y == 0 else y * _pow(x, y - 1), 0 if x == 0 and y > 0 else v * _log(x)),
         "atan2": lambda: (y / (x * x + y * y), -x / (x * x + y * y)), "copysign": lambda: (math.copysign(1, x) * math.copysign(1, y), 0)}
     return known.get(op, lambda: (0, 0))()
 
 
-_UNARY: Dict[str, Callable[[float, float], float]] = {
+_UNARY: Dict[str, Callable[[np.float64, np.float64], float]] = {
     "neg": lambda x, v: -1, "abs": lambda x, v: 1 if x >= 0 else -1, "sqrt": lambda x, v: 0.5 / v, "rsqrt": lambda x, v: -0.5 * v * v * v, "exp": lambda x, v: v,
-    "log": lambda x, v: 1 / x, "log2": lambda x, v: 1 / (x * math.log(2)), "log10": lambda x, v: 1 / (x * math.log(10)), "sin": lambda x, v: math.cos(x),
-    "cos": lambda x, v: -math.sin(x), "tan": lambda x, v: 1 + v * v, "tanh": lambda x, v: 1 - v * v, "cbrt": lambda x, v: 1 / (3 * v * v),
-    "asin": lambda x, v: 1 / math.sqrt(1 - x * x), "acos": lambda x, v: -1 / math.sqrt(1 - x * x), "atan": lambda x, v: 1 / (1 + x * x),
-    "sinh": lambda x, v: math.cosh(x), "cosh": lambda x, v: math.sinh(x), "erf": lambda x, v: 2 / math.sqrt(math.pi) * math.exp(-x * x)}
+    "log": lambda x, v: 1 / x, "log2": lambda x, v: _LOG2E / x, "log10": lambda x, v: _LOG10E / x, "sin": lambda x, v: _cos(x), "cos": lambda x, v: -_sin(x),
+    "tan": lambda x, v: 1 + v * v, "tanh": lambda x, v: 1 - v * v, "cbrt": lambda x, v: 1 / (3 * v * v), "asin": lambda x, v: 1 / np.float64(_sqrt(1 - x * x)),
+    "acos": lambda x, v: -1 / np.float64(_sqrt(1 - x * x)), "atan": lambda x, v: 1 / (1 + x * x), "sinh": lambda x, v: _cosh(x), "cosh": lambda x, v: _sinh(x),
+    "erf": lambda x, v: _2_SQRTPI * _exp(-x * x)}
 
 
 def _partials(op: Mapping[str, Any], types: Sequence[str], x: Sequence[Any], v: Any) -> Sequence[float]:
@@ -54,7 +74,8 @@ def _partials(op: Mapping[str, Any], types: Sequence[str], x: Sequence[Any], v: 
         return (float(types[0][0] == "f"),)
     if op["op"] == "fma":
         return (x[1], x[0], 1)
-    return _binary(op["op"], *x, v) if len(x) == 2 else (_UNARY.get(op["op"], lambda x, v: 0)(*x, v),) if x else ()
+    of, value = [np.float64(n) for n in x], np.float64(v)
+    return _binary(op["op"], *of, value) if len(of) == 2 else (_UNARY.get(op["op"], lambda x, v: 0)(*of, value),) if of else ()
 
 
 def _pull_expression(ops: List[Mapping[str, Any]], env: Mapping[str, Any], seed: float, bars: Dict[str, float]) -> None:
@@ -73,6 +94,7 @@ def _pull_expression(ops: List[Mapping[str, Any]], env: Mapping[str, Any], seed:
             adjoint[k] += partial * g if partial else 0.0
 
 
+@np.errstate(all="ignore")
 def pull_scalars(scalars: List[Mapping[str, Any]], env: Mapping[str, Any], bars: Dict[str, float]) -> None:
     """Hands derivatives by lets on to what they are made of."""
     for s in reversed(scalars):
@@ -114,6 +136,7 @@ class Adjoint:
         self.kept: List[Dict[str, int]] = []
         self.scalars: List[Dict[str, Any]] = []
         self.elements: Dict[str, np.ndarray] = {}
+        self.back: Any = None
 
     def check(self) -> None:
         """Refuses what the backward program was not made for."""
@@ -197,8 +220,8 @@ class Adjoint:
 
     def _field(self, name: str) -> np.ndarray:
         """A field of the backward run."""
-        buffer, shape = self.back.buffer_of(name), self.back._shape(name)
-        values = np.zeros(shape, arrays.NUMPY[self.back.a._fields[name]["type"]])
+        buffer, field = self.back.buffer_of(name), self.back.a._fields[name]
+        values = np.zeros(extents(field, self.back.env), arrays.NUMPY[field["type"]])
         if buffer is not None:
             self.back.driver.fetch(values.ctypes.data, self.back.memory[buffer["name"]], values.nbytes)
         return values
@@ -207,17 +230,20 @@ class Adjoint:
         value = 0.0
         for loss in self.facts["losses"]:
             every, factor = loss["every"], float(loss["factor"])
+            if factor == 0:                         # the backward program does not compute it
+                continue
             seen = dict(self.back.series.get(loss["name"], []))
             due = range(0, self.steps + 1, every) if every else (self.steps,)
             total = 0.0
             for n in due:
                 total += seen[self.steps + 1 - n if every else 0]
-            value += factor * total if factor else 0.0
+            value += factor * total
         return value
 
     def _by_field(self, name: str) -> np.ndarray:
         """The derivatives by a field of the artifact, a component perhaps: a sum of what several fields have."""
-        field, shape = self.forward.a._fields[name], self.forward._shape(name)
+        field = self.forward.a._fields[name]
+        shape = extents(field, self.forward.env)
         bars = {x["from"]: x["name"] for x in self.facts["derivatives"]}
         of = [bars[name]] if name in bars else []
         of += [bars[x["name"]] for x in self.facts["filled"] if x["from"] == name and x["name"] in bars]
@@ -228,7 +254,7 @@ class Adjoint:
             lacking = [n == 1 and m > 1 for n, m in zip(shape, values.shape)]      # the derivatives have all points of the grid there
             at[np.array(lacking, bool)] = 0
             np.add.at(total, tuple(at), values.astype(np.float64))
-        return total.astype(arrays.NUMPY[field["type"]])
+        return total.astype(_precision(field["type"]))
 
     def _by_scalars(self) -> Tuple[Dict[str, float], Dict[str, np.ndarray]]:
         """The derivatives by all scalars; of those that each member has, by all."""
@@ -247,8 +273,8 @@ class Adjoint:
     def all(self) -> Gradient:
         self.check()
         self._run_forward()
-        self._begin_backward()
         try:
+            self._begin_backward()
             self._run_backward()
             bars, each = self._by_scalars()
             by: Dict[str, Any] = {}
@@ -258,9 +284,10 @@ class Adjoint:
                     by.update({part: self._by_field(part) for part in self._parts(name)})
                 elif x["kind"] == "array":
                     found = self.elements.get(name, np.zeros(self.forward._shape(name)))
-                    by[name] = found.reshape(self.forward._shape(name)).astype(arrays.NUMPY[self.forward.a._arrays[name]["type"]])
+                    by[name] = found.reshape(self.forward._shape(name)).astype(_precision(self.forward.a._arrays[name]["type"]))
                 else:
-                    by[name] = each[name] if x.get("each") and name in each else bars.get(name, 0.0)
+                    by[name] = each[name] if x.get("each") and name in each else float(bars.get(name, 0.0))
             return Gradient(self._value(), by)
         finally:
-            self.back.close()
+            if self.back is not None:
+                self.back.close()

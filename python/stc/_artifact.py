@@ -134,11 +134,12 @@ class Artifact(Owner):
         What the backward run needs of each step is kept on the device."""
         facts = self.manifest.get("gradient")
         if facts is None:
-            raise _wrong("the artifact has no gradient: its program says none, or stc warned why when it made the artifact")
+            raise _wrong("the artifact has no gradient: its program says none, or stc warned why when it made the artifact; use stc.compile and "
+                         "run.gradient")
         if self._backward is None:
             file = self._path.with_suffix("." + facts["artifact"])
             if not file.exists():
-                raise FileNotFoundError(errno.ENOENT, "the artifact that computes the gradient is not there", str(file))
+                raise FileNotFoundError(errno.ENOENT, "the artifact that computes the gradient is not there; `stc FILE` writes it beside the artifact", str(file))
             self._backward = Artifact(facts["program"], file, self._device)
         count = None if steps is None else whole("steps", steps, 0, I64 - 1)
         unknown = {n for n in fields if n not in self._arrays and n not in self.fields}
@@ -199,10 +200,14 @@ class _Run:
         self.memory: Dict[str, int] = {}
         self.given = given
         self.live: Dict[str, int] = {}
-        for b in self.m["buffers"]:
-            self.memory[b["name"]] = self._memory_for(b)
-        for points in self.m.get("points", []):
-            self._place(points)
+        try:
+            for b in self.m["buffers"]:
+                self.memory[b["name"]] = self._memory_for(b)
+            for points in self.m.get("points", []):
+                self._place(points)
+        except BaseException:
+            self.close()
+            raise
 
     def buffer_of(self, field: str) -> Optional[Mapping[str, Any]]:
         """The buffer that holds a field; None: no kernel uses it."""

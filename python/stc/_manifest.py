@@ -24,6 +24,10 @@ def _value(v: Any) -> bool:
     return v is None or isinstance(v, (bool, int, float)) or v in ("inf", "-inf", "nan")
 
 
+def _factor(v: Any) -> bool:
+    return v is not None and not isinstance(v, bool) and _value(v)
+
+
 def _block(v: Any) -> bool:
     return isinstance(v, dict) and all(_number(1)(v.get(axis)) for axis in "xyz")
 
@@ -50,7 +54,7 @@ _SHAPE = {
 _SHAPE["rank"] = lambda v: v in (1, 2, 3) and not isinstance(v, bool)
 _PAIRS = [{"name": _text, "from": _text}]
 _GRADIENT = {
-    "artifact": _one_of("back.ptx", "back.hsaco", "back.o"), "last": _text, "given": [_text], "losses": [{"name": _text, "every": _number(0), "factor": _value}],
+    "artifact": _one_of("back.ptx", "back.hsaco", "back.o"), "last": _text, "given": [_text], "losses": [{"name": _text, "every": _number(0), "factor": _factor}],
     "by": [{"name": _text, "kind": _one_of("field", "array", "param")}], "elements": [{"bar": _text, "number": _text, "array": _text}],
     **{key: _PAIRS for key in ("inputs", "saved", "after", "ends", "derivatives", "filled", "scalars", "states")}}
 _OPTIONAL = {"scratch_bytes", "multiples", "loops", "frames", "cluster", "members", "each", "once", "tiles", "list", "columns"}
@@ -223,6 +227,57 @@ def _check_points(data: Dict[str, Any]) -> None:
                 _fits(at, _BOUND, "points")
 
 
+def _is_one(extent: Dict[str, Any]) -> bool:
+    return not extent["terms"] and extent["constant"] == 1
+
+
+def _check_pairs(data: Dict[str, Any], key: str, outer: Dict[str, Any], within: Dict[str, Any]) -> None:
+    """Fields of the backward program that are given what fields of the forward one have, or have derivatives by them: the same points of those."""
+    of, to = ({f["name"]: f for f in m["fields"]} for m in (outer, within))
+    buffers = {b["field"] for b in outer["buffers"] if b["kind"] == "field"}
+    for x in data[key]:
+        a, b = _known(x["from"], of, f"gradient.{key}"), _known(x["name"], to, f"gradient.{key}")
+        alike = a["type"] == b["type"] and a["extents"] == b["extents"]
+        if key == "derivatives":        # of a dimension that the field does not have, they have all points of the grid
+            alike = len(a["extents"]) == len(b["extents"]) and all(p == q or _is_one(p) for p, q in zip(a["extents"], b["extents"]))
+        if not alike:
+            raise _Damaged(f"gradient.{key}: {x['name']} is of another type or of other points than {x['from']}")
+        if key in ("saved", "after") and x["from"] not in buffers:
+            raise _Damaged(f"gradient.{key}: {x['from']} is in no buffer")
+
+
+def _check_losses(data: Dict[str, Any], program: Dict[str, Any]) -> None:
+    """Each loss that counts is a reduction of the backward program, one of several steps after each of its own."""
+    reductions = {r["name"]: r for r in program["host"]["reductions"] if r["kind"] == "reduce" and r.get("loop") is None and not r.get("each")}
+    for loss in data["losses"]:
+        if float(loss["factor"]) != 0 and _known(loss["name"], reductions, "gradient.losses")["every"] != 1 and loss["every"]:
+            raise _Damaged(f"gradient.losses: {loss['name']} is not known after each step")
+
+
+def _check_targets(data: Dict[str, Any], outer: Dict[str, Any], program: Dict[str, Any]) -> None:
+    """What the gradient is to, and the points, elements and scalars that derivatives are summed up of."""
+    of = {kind: {x["name"]: x for x in outer[key]} for kind, key in (("field", "fields"), ("array", "arrays"), ("param", "scalars"))}
+    fields, arrays = ({x["name"]: x for x in program[key]} for key in ("fields", "arrays"))
+    records = {r["name"]: r for r in outer["records"]}
+    for x in data["by"]:
+        record = records.get(x["name"]) if x["kind"] == "field" else None
+        for name in [c["field"] for c in record["components"]] if record else [x["name"]]:
+            _known(name, of[x["kind"]], "gradient.by")
+    for x in data["filled"]:
+        _known(x["name"], of["field"], "gradient.filled"), _known(x["from"], of["field"], "gradient.filled")
+    for x in data["scalars"]:
+        _known(x["name"], fields, "gradient.scalars"), _known(x["from"], of["param"], "gradient.scalars")
+    for x in data["states"]:
+        if "first" not in _known(x["name"], arrays, "gradient.states"):
+            raise _Damaged(f"gradient.states: {x['name']} is no scalar that steps update")
+        _known(x["from"], of["param"], "gradient.states")
+    for e in data["elements"]:
+        _known(e["array"], of["array"], "gradient.elements")
+        bar, number = (_known(e[key], fields, "gradient.elements") for key in ("bar", "number"))
+        if number["type"] != "i64" or bar["extents"] != number["extents"]:
+            raise _Damaged(f"gradient.elements: {e['number']} does not say whose derivatives are in {e['bar']}")
+
+
 def _check_gradient(data: Dict[str, Any], outer: Dict[str, Any]) -> None:
     """Checks the entries of the gradient, and the manifest of the backward program."""
     _fits(data, _GRADIENT, "gradient")
@@ -230,16 +285,14 @@ def _check_gradient(data: Dict[str, Any], outer: Dict[str, Any]) -> None:
     what = check({**program, "schema_version": 0}) if isinstance(program, dict) else "it is no object"
     if what:
         raise _Damaged(f"gradient.program: {what}")
-    fields, scalars, arrays = ({x["name"]: x for x in program[key]} for key in ("fields", "scalars", "arrays"))
-    for key in ("inputs", "saved", "after", "ends", "derivatives", "scalars"):
-        for x in data[key]:
-            _known(x["name"], fields, f"gradient.{key}")
-            _known(x["from"], {f["name"]: f for f in outer["scalars" if key == "scalars" else "fields"]}, f"gradient.{key}")
-    for x in data["states"]:
-        _known(x["name"], arrays, "gradient.states")
-    for x in data["elements"]:
-        _known(x["bar"], fields, "gradient.elements"), _known(x["number"], fields, "gradient.elements")
-    _known(data["last"], scalars, "gradient.last")
+    if program.get("gradient") is not None or program["target"] != outer["target"] or data["artifact"] != "back." + outer["target"]["artifact"]:
+        raise _Damaged("gradient.program is for another target, or has a gradient of its own")
+    for key in ("inputs", "saved", "after", "ends", "derivatives"):
+        _check_pairs(data, key, outer, program)
+    _check_losses(data, program)
+    _check_targets(data, outer, program)
+    if _known(data["last"], {s["name"]: s for s in program["scalars"]}, "gradient.last")["kind"] != "param":
+        raise _Damaged("gradient.last is no param")
 
 
 def check(data: Dict[str, Any]) -> Optional[str]:

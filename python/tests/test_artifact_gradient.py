@@ -4,13 +4,14 @@ import os
 import shutil
 import subprocess
 import sys
+from random import Random
 
 import numpy as np
 import pytest
 
 import stc
 from stc._manifest import check
-from test_artifact import STANDIN, build
+from test_artifact import STANDIN, build, damage
 
 rng = np.random.default_rng(4)
 needs_cc = pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
@@ -44,7 +45,7 @@ def by_plan(text, values, steps=None, **params):
 
 
 def assert_same(got, want):
-    assert got.value == want.value
+    np.testing.assert_array_equal(got.value, want.value)
     for name, v in want.by.items():
         np.testing.assert_array_equal(got.by[name], v, err_msg=name)
 
@@ -80,6 +81,74 @@ def test_levels_vectors_and_scalars_that_steps_update(tmp_path):
     np.testing.assert_array_equal(np.stack([got.by["v.0"], got.by["v.1"]], -1), want.by["v"])
 
 
+@needs_cc
+def test_derivatives_by_numbers_of_two_bytes(tmp_path):
+    text = """
+        param N = 12, n = 3, w[n] : f16;
+        grid G = [0 .. N-1], 4;  field u : f32 on G outside 0;  field q : f16 on G input;  field b : bf16 on G input;
+        stencil s(u)[G] = 0.9 * u + 0.1 * u[1] + f32(q) * f32(b) + 0.1 * f32(w[min(step, 2)]);
+        loss j += u * u over G at end;
+        gradient j to q, b, w;
+    """
+    values = {"q": rng.standard_normal(12).astype(np.float16), "b": (rng.standard_normal(12).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16),
+              "w": rng.standard_normal(3).astype(np.float16),
+              "u": rng.standard_normal(12).astype(np.float32)}
+    got, want = stc.load(build(tmp_path, text, "-fno-contract")).gradient(values), by_plan(text, values)
+    assert_same(got, want)
+    assert all(got.by[n].dtype == want.by[n].dtype == np.float32 and got.by[n].any() for n in "qbw")
+
+
+@needs_cc
+def test_losses_that_do_not_count(tmp_path):
+    text = """
+        param N = 12;  grid G = [0 .. N-1], 4;  field u : f64 on G outside 0;
+        stencil s(u)[G] = 0.9 * u + 0.1 * u[1];
+        loss j += u * u over G at end;  loss seen += u over G every 2;
+        gradient j to u;
+    """
+    values = {"u": rng.standard_normal(12)}
+    assert_same(stc.load(build(tmp_path, text, "-fno-contract")).gradient(values), by_plan(text, values))
+
+
+@needs_cc
+def test_lets_whose_derivatives_are_no_numbers(tmp_path):
+    text = """
+        param N = 4, k : f64 = 1.0, z : f64 = 0.0, m : f64 = -2.0;
+        let a = pow(m, k) + 0.1 * pow(m, 3.0) + log2(k + 2.0) + log10(k + 4.0), b = WHAT;
+        grid G = [0 .. N-1], 1;  field u : f64 on G outside 0;
+        stencil s(u)[G] = u + a + z + b;
+        loss j += u * u over G at end;
+        gradient j to k, z, m;
+    """
+    for what in "log(z)", "sqrt(z)", "z / z", "exp(-1.0e10 * cosh(800.0 * k))", "asin(2.0 * k)":
+        of = text.replace("WHAT", what)
+        assert_same(stc.load(build(tmp_path, of, "-fno-contract")).gradient({"u": np.ones(4)}), by_plan(of, {"u": np.ones(4)}))
+
+
+@needs_cc
+def test_memory_is_given_back_when_a_gradient_fails(tmp_path):
+    k, values = stc.load(build(tmp_path, SOURCE)), source_values()
+    k.gradient(values)
+    live = set()
+
+    def counted(driver):
+        alloc, free = driver.alloc, driver.free
+        driver.alloc = lambda size: live.add(p := alloc(size)) or p
+        driver.free = lambda p: (live.discard(p), free(p))
+    counted(k._driver), counted(k._backward._driver)
+    with pytest.raises(stc.InputError, match="kick is of type f64"):
+        k.gradient({**values, "kick": np.zeros(3)})
+    assert not live
+    fill = k._backward._driver.put
+    k._backward._driver.put = lambda *of: (_ for _ in ()).throw(MemoryError())
+    with pytest.raises(MemoryError):
+        k.gradient(values)
+    k._backward._driver.put = fill
+    assert not live
+    k.gradient(values)
+    assert not live
+
+
 @pytest.mark.skipif(not STANDIN, reason="STC_STANDIN_DIR does not name the stand-ins for the drivers")
 def test_on_a_gpu(tmp_path):
     """From PTX, by the stand-in for the driver, which computes it: as on this computer."""
@@ -95,8 +164,33 @@ def test_on_a_gpu(tmp_path):
 
 
 @needs_cc
+def test_damaged_gradients(tmp_path):
+    """Without a checksum: an error of stc's, and no raw one, where an entry cannot be launched from."""
+    data, random = json.loads(build(tmp_path, SOURCE).read_text()), Random(7)
+    assert check(data) is None
+
+    def with_one(key, **change):
+        return {**data, "gradient": {**data["gradient"], key: [{**data["gradient"][key][0], **change}] + data["gradient"][key][1:]}}
+    program = data["gradient"]["program"]
+    reductions = [{**r, "every": 2} for r in program["host"]["reductions"]]
+    for wrong in (with_one("losses", factor=None), with_one("losses", name="rouge"), with_one("by", name="none"), with_one("elements", array="none"),
+                  with_one("saved", name="kick.number.11"), with_one("derivatives", **{"from": "none"}), with_one("inputs", name="misfit"), with_one("scalars", **{"from": "none"}),
+                  {**data, "gradient": {**data["gradient"], "filled": [{"name": "none", "from": "u"}]}},
+                  {**data, "gradient": {**data["gradient"], "states": [{"name": "kick", "from": "k"}]}},
+                  {**data, "gradient": {**data["gradient"], "artifact": "back.ptx"}},
+                  {**data, "gradient": {**data["gradient"], "program": {**program, "host": {**program["host"], "reductions": reductions}}}},
+                  {**data, "gradient": {**data["gradient"], "program": {**program, "fields": [
+                      {**f, "extents": f["extents"][::-1]} if f["name"] == data["gradient"]["saved"][0]["name"] else f for f in program["fields"]]}}}):
+        assert "gradient" in check(wrong)
+    for _ in range(300):
+        wrong = json.loads(json.dumps(data))
+        damage(wrong["gradient"], random)
+        assert isinstance(check(wrong), (str, type(None)))
+
+
+@needs_cc
 def test_what_has_no_gradient(tmp_path, heat_text, capfd):
-    with pytest.raises(stc.InputError, match="the artifact has no gradient"):
+    with pytest.raises(stc.InputError, match="the artifact has no gradient.*use stc.compile and run.gradient"):
         stc.load(build(tmp_path, heat_text)).gradient({})
     begun = SOURCE.replace("[G] = 0;", "[G] = k;")
     assert "gradient" not in json.loads(build(tmp_path, begun).read_text())
@@ -106,5 +200,5 @@ def test_what_has_no_gradient(tmp_path, heat_text, capfd):
     data["gradient"]["saved"][0]["name"] = "none"
     assert "gradient.saved names 'none'" in check(data)
     (tmp_path / "p.back.o").unlink()
-    with pytest.raises(FileNotFoundError, match="p.back.o"):
+    with pytest.raises(FileNotFoundError, match="`stc FILE` writes it beside the artifact: .*p.back.o"):
         stc.load(path).gradient(source_values())
