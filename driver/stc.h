@@ -431,7 +431,7 @@ typedef StcStatus (*StcWatch)(void *user, StcPlan *plan, int64_t step);
 StcStatus stc_plan_watch(StcPlan *plan, int64_t every, StcWatch fn, void *user);
 /* The program whose steps compute, backwards, the gradient of `p`, for the same target; it belongs to `p`. Its artifact
  * stands beside that of `p`, whose manifest says how both are launched. NULL in *backward: `p` has no gradient, or none
- * that can be launched without libstc, which a warning has said. */
+ * that can be launched without libstc, which a warning has said. The manifest says so only after this call. */
 StcStatus stc_program_backward(StcProgram *p, StcProgram **backward);
 /* Gradients. What the program's `gradient` is to, in order: their names, NULL beyond the last. */
 int stc_program_gradient_count(const StcProgram *p);

@@ -40,28 +40,41 @@ static StcStatus make_text(void *arg) {
   return b ? STC_OK : STC_INPUT;
 }
 
-/* What keeps the program's artifact from having a gradient; NULL: nothing, a->text is its program. */
-static const char *make_or_why(BackwardArgs *a) {
-  StcProgram *p = a->p;
+/* What keeps the options and repeats of the program from an artifact with a gradient; NULL: nothing. */
+static const char *wrong_from_the_start(const StcProgram *p) {
   const StcOptions *o = &p->options;
-  if (o->check_finite || o->check_bounds)
-    return "the program is compiled with checks";
-  if (o->passes)
-    return "the program has a pipeline of its own";
-  if (!rounds_are_known(p->source))
-    return "a param says how many rounds a repeat has, and rounds are written out";
+  return o->check_finite || o->check_bounds ? "the program is compiled with checks"
+         : o->passes                        ? "the program has a pipeline of its own"
+         : !rounds_are_known(p->source)     ? "a param says how many rounds a repeat has, and rounds are written out"
+                                            : NULL;
+}
+
+/* Had the work come to an end, whatever the program is like? */
+static bool is_final(StcStatus s) { return s == STC_MEMORY || s == STC_INTERRUPTED; }
+
+/* Makes a->text, the backward program. *why: what keeps the program's artifact from having a gradient; NULL: nothing.
+ */
+static StcStatus make_or_say(BackwardArgs *a, const char **why) {
+  StcProgram *p = a->p;
+  *why = wrong_from_the_start(p);
+  if (*why)
+    return STC_OK;
   bool silent = p->w.silent;
   p->w.silent = true;
   StcStatus s = workspace_guard(&p->w, make_text, a);
   bool starts = !s && a->out->facts.starts;
-  if (s || starts) {
+  if (!is_final(s) && (s || starts)) {
     a->all = true;
     s = workspace_guard(&p->w, make_text, a);
   }
   p->w.silent = silent;
-  return (s ? starts : a->out->facts.starts) ? "an init makes a field of what it is to, and undoing inits is for runs"
-         : s                                 ? "'stc run --gradient' says why"
-                                             : NULL;
+  if (is_final(s))
+    return s;
+  if (s ? starts : a->out->facts.starts)
+    *why = "an init makes a field of what it is to, and undoing inits is for runs";
+  else if (s)
+    *why = "'stc run --gradient' says why";
+  return STC_OK;
 }
 
 /* The program's defines and, if it is known, how many steps are made by default: a schedule suits these. */
@@ -82,12 +95,13 @@ static void add_defines(StcProgram *p, StcOptions *o) {
   o->ndefines = n;
 }
 
-/* Compiles the text. Nothing is computed once where fields are new in each step, though none of its own steps changes
- * them. */
+/* Compiles the text, and makes its kernels. Nothing is computed once where fields are new in each step, though none of
+ * its own steps changes them. */
 static StcStatus compile_text(void *arg) {
   BackwardArgs *a = arg;
   StcProgram *p = a->p;
   StcOptions o = p->options;
+  const char *bytes;
   options_open_knobs(&o);
   o.schedule = o.schedule && strcmp(o.schedule, "naive") == 0 ? "naive" : NULL;
   o.members = 0; /* the text has them */
@@ -95,19 +109,41 @@ static StcStatus compile_text(void *arg) {
   o.print_before = o.print_after = NULL;
   o.print_all = o.time_passes = o.stats = o.remarks = false;
   add_defines(p, &o);
-  return stc_compile_string(p->w.context, arena_printf(p->w.arena, "%s.back.sir", p->name), a->text, &o, &p->backward);
+  const char *name = arena_printf(p->w.arena, "%s.back.sir", p->name);
+  StcStatus s = stc_compile_string(p->w.context, name, a->text, &o, &p->backward);
+  return s ? s : stc_program_emit(p->backward, STC_EMIT_OBJ, &bytes, NULL);
+}
+
+/* Compiles the text, or says in a warning why that cannot be done: the artifact itself needs none of it. */
+static StcStatus compile_or_say(BackwardArgs *a) {
+  StcProgram *p = a->p;
+  StcContext *c = p->w.context;
+  char why[WITHHELD] = "", *before = c->withheld;
+  c->withheld = why;
+  StcStatus s = workspace_guard(&p->w, compile_text, a);
+  c->withheld = before;
+  if (!s)
+    return STC_OK;
+  stc_program_free(p->backward);
+  p->backward = NULL;
+  if (!is_final(s))
+    context_warning(c, "the artifact has no gradient: its kernels cannot be made: %s", why);
+  else if (*why)
+    context_error(c, "%s", why);
+  return is_final(s) ? s : STC_OK;
 }
 
 StcStatus stc_program_backward(StcProgram *p, StcProgram **backward) {
   BackwardArgs a = {.p = p};
   StcStatus s = STC_OK;
+  const char *why = NULL;
   if (!p->tried_backward && !p->cut && p->source->level == LEVEL_SIR && p->source->nby) {
     a.out = ARENA_ARRAY(p->w.arena, BackwardFacts, 1);
-    const char *why = make_or_why(&a);
+    s = make_or_say(&a, &why);
     if (why)
       context_warning(p->w.context, "the artifact has no gradient: %s", why);
-    else
-      s = workspace_guard(&p->w, compile_text, &a);
+    else if (!s)
+      s = compile_or_say(&a);
     p->adjoint = a.out;
   }
   p->tried_backward = !s;

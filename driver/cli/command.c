@@ -214,17 +214,33 @@ static StcStatus list_artifact(const Command *c, StcProgram *p, OutputList *l) {
   return check_manifest(c, out, json, suffix);
 }
 
+/* The artifact of the backward program, `path`, must not replace that of another program, whose manifest is beside it:
+ * that of p.back.stn, where this one is of p.stn. */
+static StcStatus check_backward(const Command *c, const char *out, const char *path, const char *suffix) {
+  const char *json = with_ending(c->arena, out, "back.json"), *other = artifact_of_manifest(c->arena, json);
+  if (!other || strcmp(other, suffix) != 0)
+    return STC_OK;
+  return context_error(c->context,
+                       "%s is the manifest of another artifact, %s, which that of the gradient of %s would replace: "
+                       "name this artifact with -o",
+                       json, path, out),
+         STC_USAGE;
+}
+
 /* Adds the artifact of the backward program, if there is one, behind the artifact. Only once the program is final. */
 static StcStatus list_backward(const Command *c, StcProgram *p, OutputList *l) {
   StcProgram *backward;
   StcStatus s = stc_program_backward(p, &backward);
   if (s || !backward)
     return s;
-  const char *ending = arena_printf(c->arena, "back.%s", stc_program_suffix(p));
+  const char *suffix = stc_program_suffix(p), *out = l->file[0].path;
+  const char *path = with_ending(c->arena, out, arena_printf(c->arena, "back.%s", suffix));
   memmove(&l->file[2], &l->file[1], sizeof l->file[1] * (size_t)(l->n - 1));
-  l->file[1] = (Output){EMIT_BACKWARD, with_ending(c->arena, l->file[0].path, ending)};
+  l->file[1] = (Output){EMIT_BACKWARD, path};
   l->n++;
-  s = check_outputs(c, l);
+  s = check_backward(c, out, path, suffix);
+  if (!s)
+    s = check_outputs(c, l);
   return s ? s : probe_all(c, l);
 }
 

@@ -29,8 +29,13 @@ void stc_context_free(StcContext *c) {
 
 const char *stc_version(void) { return "stc " STC_VERSION " (LLVM " LLVM_VERSION_STRING ")"; }
 
-/* Hands the message to the context's callback, or prints it. */
+/* Hands the message to the context's callback, or prints it; errors that are withheld are kept. */
 static void context_send(StcContext *c, const Diag *d) {
+  if (c->withheld && d->kind == DIAG_ERROR) {
+    if (!*c->withheld)
+      snprintf(c->withheld, WITHHELD, "%s", d->message);
+    return;
+  }
   if (!c->message) {
     diag_print(stderr, d, isatty(STDERR_FILENO));
     return;

@@ -151,10 +151,7 @@ static StcStatus emit_text(StcProgram *p, MakeText *make, const char **text) {
   return s;
 }
 
-static char *make_manifest(StcProgram *p, const Module *m) {
-  StcProgram *backward;
-  return stc_program_backward(p, &backward) ? NULL : manifest_text(&p->w, p, m, p->target);
-}
+static char *make_manifest(StcProgram *p, const Module *m) { return manifest_text(&p->w, p, m, p->target); }
 static char *make_header(StcProgram *p, const Module *m) {
   return target_info(p->target)->simt ? launcher_header_text(&p->w, p, m, p->target) : header_text(&p->w, p, m);
 }

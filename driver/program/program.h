@@ -43,6 +43,7 @@
  * are linked without it: its address is NULL there. */
 extern const char commit_made_from[] __attribute__((weak));
 
+enum { WITHHELD = 512 };
 struct StcContext {
   ReallocFn realloc;
   void (*message)(void *user, const StcMessage *m);
@@ -51,6 +52,7 @@ struct StcContext {
   bool verbose, quiet;   /* -v: context_remark is heard; --quiet: context_note is not */
   bool candidates;       /* -Rpass=plan: the remarks of pass plan list candidates */
   const char *plan_file; /* -plan: what messages call the plan that options hold as text; NULL: "plan" */
+  char *withheld;        /* WITHHELD bytes: the first error is kept there, and none is sent; NULL: errors are sent */
   const Stop *stop;      /* asked when the user wants to stop; NULL: nobody says so */
   /* The same for runs; NULL where several processes make them, which stop together, by their progress callbacks. */
   const Stop *run_stop;

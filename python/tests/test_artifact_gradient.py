@@ -197,6 +197,7 @@ def test_what_has_no_gradient(tmp_path, heat_text, capfd):
     assert "warning: the artifact has no gradient: an init makes a field of what it is to" in capfd.readouterr().err
     path = build(tmp_path, SOURCE)
     data = json.loads(path.read_text())
+    assert "gradient" not in json.loads(stc.compile(SOURCE).emit("manifest"))      # which has no backward artifact beside it
     data["gradient"]["saved"][0]["name"] = "none"
     assert "gradient.saved names 'none'" in check(data)
     (tmp_path / "p.back.o").unlink()

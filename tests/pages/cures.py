@@ -164,6 +164,6 @@ CURES = {
     "...: this is no database of `stc tune`: it has no number \"stc_tune\" or no array \"entries\"": "name a database, or another file to make one",
     "...:...:...: this is no JSON: ...": "remove the file, and tune again",
     "...: its shape is ..., but ... needs ...": "give an array of that shape, slowest dimension first",
-    "the artifact has no gradient: ...": "take run.gradient of a plan, or leave out of the gradient what inits set, and write rounds of a repeat as a number",
+    "the artifact has no gradient: ...": "take run.gradient of a plan, or leave out of the gradient what inits set, write rounds of a repeat as a number, and leave out -fcheck= and -passes=",
     "there is no such optimisation level": "levels are -O0 to -O3",
 }

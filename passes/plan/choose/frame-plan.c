@@ -187,9 +187,10 @@ static bool framed_plan(PassContext *c, const Module *m, const Schedule *want, S
 bool plan_framed(PassContext *c, const Module *m, Schedule *s) {
   const char *why = NULL;
   double seconds;
+  int errors = diags_errors(c->diags);
   if (framed_plan(c, m, c->schedule, s, &seconds, &why))
     return true;
-  if (!diags_errors(c->diags))
+  if (diags_errors(c->diags) == errors)
     diag_error(c->diags, no_loc(), "-edges=steps: %s; use -edges=apart", why);
   return false;
 }
