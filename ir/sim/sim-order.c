@@ -29,14 +29,22 @@ static bool is_renewed(const Module *m, int32_t loop, const Buffer *b) {
   return false;
 }
 
-/* May points of buffer `b` be left as they are by what sets the field as a whole: dry ones, whose values are there? */
-static bool is_left_alone(const Module *m, int b) {
+/* May points of buffer `b` be left as they are by what sets it as a whole: dry ones, whose values are there? */
+static bool has_dry(const Module *m, int b) {
   bool alone = sim_is_set_once(m, b);
   for (int k = 0; k < m->nkernels; k++)
     for (int i = 0; i < m->kernels[k].nargs; i++)
       if (m->kernels[k].args[i].kind == KARG_BUFFER && m->kernels[k].args[i].writes && m->kernels[k].args[i].index == b)
         alone = alone || m->kernels[k].skips_dry || m->kernels[k].by_class || m->kernels[k].idles;
   return alone;
+}
+
+/* The same of any buffer of the field that buffer `b` has: a swap gives it what stands in another. */
+static bool is_left_alone(const Module *m, int b) {
+  for (int i = 0; i < m->nbuffers; i++)
+    if (m->buffers[i].kind == BUFFER_FIELD && m->buffers[i].field == m->buffers[b].field && has_dry(m, i))
+      return true;
+  return false;
 }
 
 /* Which buffers hold nothing when a round of loop `loop` begins: those of temp fields that rounds of it alone store to,
