@@ -40,8 +40,10 @@ static void *press_all_arrays(void *arg) {
   Joint *x = arg;
   Beside *b = x->beside;
   for (int i = 0; i < x->narrays && !b->wrong; i++) {
-    if (x->pieces[i].pressed && !joint_press(x, i, b->mine[i]))
+    if (x->pieces[i].pressed && !joint_press(x, i, b->mine[i])) {
       b->wrong = ENOMEM;
+      b->failed = i;
+    }
     free(b->mine[i]);
     b->mine[i] = NULL;
   }

@@ -366,11 +366,11 @@ StcStatus joint_step(Joint *x, int64_t step, bool beside) {
 /* The step that was pressed beside the run. */
 static StcStatus finish_pressed(Joint *x) {
   int64_t step = x->beside->step;
-  bool ok = !beside_wait(x);
+  int failed = beside_wait(x) ? x->beside->failed : x->narrays;
   StcStatus s = STC_OK;
   for (int i = 0; i < x->narrays && !s; i++)
     if (x->pieces[i].pressed)
-      s = joint_tell_sizes(x, i, ok);
+      s = joint_tell_sizes(x, i, i < failed);
   return s ? leave_step(x, step, s) : put_step(x, step);
 }
 

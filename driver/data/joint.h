@@ -71,10 +71,10 @@ typedef struct Stored {
 
 /* A step that a thread writes, to `fd`, or (fd -1) compresses, to be written when that is done: by array and part here,
  * what is written of it as it is (malloc); by array, what of it this rank compresses (malloc). wrong: errno of what has
- * gone wrong, 0: nothing. */
+ * gone wrong, 0: nothing; failed: the array that there was no memory to compress. */
 typedef struct Beside {
   int64_t step;
-  int fd, wrong;
+  int fd, wrong, failed;
   Stored *values;
   char **mine;
   pthread_t thread;

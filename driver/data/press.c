@@ -52,6 +52,9 @@ const void *press(Press *p, const void *values, size_t n, size_t *size) {
   return ok ? p->packed : NULL;
 }
 
+/* Crews of several files at once would each have a thread for every core: they take turns. */
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+
 /* What the threads of press_all share: the piece that is next. */
 typedef struct Crew {
   const Pressing *how;
@@ -86,11 +89,13 @@ bool press_all(const Pressing *how, int threads, int64_t n, const int64_t *begin
   Crew c = {how, n, 0, begin, values, out, false};
   pthread_t others[MOST_THREADS];
   int started = 0;
+  pthread_mutex_lock(&turn);
   while (started + 1 < threads && started < MOST_THREADS && started + 1 < n &&
          pthread_create(&others[started], NULL, press_some, &c) == 0)
     started++;
   press_some(&c);
   for (int i = 0; i < started; i++)
     pthread_join(others[i], NULL);
+  pthread_mutex_unlock(&turn);
   return !c.failed;
 }
