@@ -34,18 +34,19 @@ typedef struct Mapping {
 static Mapping *mappings;
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 
-/* The signal's handler: ends the process where it is for such memory. For any other the signal does what it always
- * does, as soon as it comes again. */
+/* The signal's handler: ends the process where it is for such memory that has no page (BUS_ADRERR). Any other, and one
+ * that somebody sends, which has no address, does what it always does: it comes again as the handler returns. */
 static void end_by_signal(int signal, siginfo_t *info, void *context) {
   const char *at = info->si_addr;
   (void)context;
-  for (const Mapping *m = __atomic_load_n(&mappings, __ATOMIC_ACQUIRE); m; m = m->next)
+  for (const Mapping *m = __atomic_load_n(&mappings, __ATOMIC_ACQUIRE); m && info->si_code == BUS_ADRERR; m = m->next)
     if (at >= m->memory && at < m->memory + m->bytes) {
       ssize_t written = write(STDERR_FILENO, m->said, strlen(m->said));
       (void)written;
       _exit(STC_IO);
     }
   sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+  raise(signal);
 }
 
 /* Has the handler be called, unless the process has one of its own. */

@@ -1,6 +1,9 @@
-"""failing_disk.py FOLDER COMMAND...: starts the command, which has a grid in a file in the folder (--memory), and cuts that file to its half while it runs, as a disk would fail: the command ends with exit
-code 5 and a message, and no signal. What it says goes to the standard output."""
+"""failing_disk.py FOLDER [--sent] COMMAND...: starts the command, which has a grid in a file in the folder (--memory), and cuts that file to its half while it runs, as a disk would fail: the command ends with exit
+code 5 and a message, and no signal. --sent: the disk is right, and somebody sends the command SIGBUS, which ends it. What it says goes to
+the standard output."""
 import os
+import resource
+import signal
 import subprocess
 import sys
 
@@ -21,13 +24,25 @@ def grid(process, home):
     return None
 
 
-folder, command = os.path.realpath(sys.argv[1]), sys.argv[2:]
+def is_mapped(process, home):
+    """Does the process have memory that is such a file?"""
+    with open(f"/proc/{process}/maps") as maps:
+        return home + "/" in maps.read()
+
+
+sent = sys.argv[2] == "--sent"
+folder, command = os.path.realpath(sys.argv[1]), sys.argv[3 if sent else 2:]
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 try:
     wait("there is no file", lambda: grid(run.pid, folder) is not None or run.poll() is not None)
-    file = grid(run.pid, folder)
-    os.truncate(file, os.stat(file).st_size // 2)
+    if sent:
+        wait("no file is mapped", lambda: is_mapped(run.pid, folder) or run.poll() is not None)
+        run.send_signal(signal.SIGBUS)
+    else:
+        file = grid(run.pid, folder)
+        os.truncate(file, os.stat(file).st_size // 2)
     print(run.communicate(timeout=LONG)[0])
 finally:
     run.kill()
-assert run.wait() == 5, f"it ended with {run.returncode}"
+assert run.wait() == (-signal.SIGBUS if sent else 5), f"it ended with {run.returncode}"
