@@ -228,9 +228,10 @@ const char *device_first(Arena *a, const char *names);
 
 /* memory.c: */
 
-/* So many bytes for people: "512 MiB", "1.46 TiB". Returns `to`. */
+/* So many bytes for people: "512 MiB", "1.46 TiB"; of what is needed, no less than it. Return `to`. */
 enum { MEMORY_TEXT = 32 };
 char *memory_text(char to[MEMORY_TEXT], double bytes);
+char *memory_text_up(char to[MEMORY_TEXT], double bytes);
 /* Reports that there is no memory here for `what` and `name`, "a copy of field", "A", of so many bytes. Returns
  * STC_MEMORY. */
 StcStatus computer_no_room(StcContext *c, const char *what, const char *name, double bytes);

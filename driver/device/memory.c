@@ -3,21 +3,30 @@
 #include "driver/program/program.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-char *memory_text(char to[MEMORY_TEXT], double bytes) {
+/* The text of so many bytes, rounded up or to the nearest. */
+static char *text_of(char to[MEMORY_TEXT], double bytes, bool up) {
   static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   int u = 0;
   while (bytes >= 1024 && u + 1 < (int)(sizeof units / sizeof units[0])) {
     bytes /= 1024;
     u++;
   }
+  double parts = !u || bytes >= 100 ? 1 : bytes >= 10 ? 10 : 100; /* of the last digit in one */
+  if (up)
+    bytes = ceil(bytes * parts) / parts;
   snprintf(to, MEMORY_TEXT, u && bytes < 100 ? "%.3g %s" : "%.0f %s", bytes, units[u]);
   return to;
 }
+
+char *memory_text(char to[MEMORY_TEXT], double bytes) { return text_of(to, bytes, false); }
+
+char *memory_text_up(char to[MEMORY_TEXT], double bytes) { return text_of(to, bytes, true); }
 
 /* ---------------------------------------------------------------- this computer's */
 

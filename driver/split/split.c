@@ -654,6 +654,7 @@ static StcStatus add_turns(StcPlan *p, double budget, const TargetInfo *card) {
     return context_error(c, "out of memory"), STC_MEMORY;
   *p->split = (Split){.turns = ARENA_NEW(p->w.arena, Turns)};
   p->split->turns->budget = budget;
+  p->split->turns->given = true;
   p->split->turns->card = card;
   return STC_OK;
 }
@@ -714,6 +715,7 @@ StcStatus plan_new_split(StcProgram *program, Net *net, const char *device, cons
   if (turns && !s) {
     (*out)->split->turns = ARENA_NEW((*out)->w.arena, Turns);
     (*out)->split->turns->budget = most;
+    (*out)->split->turns->given = memory > 0;
   }
   if (!s && (*out)->split)
     s = workspace_guard(&(*out)->w, open_guarded, &args);

@@ -166,4 +166,6 @@ CURES = {
     "...: its shape is ..., but ... needs ...": "give an array of that shape, slowest dimension first",
     "the artifact has no gradient: ...": "take run.gradient of a plan, or leave out of the gradient what inits set, write rounds of a repeat as a number, and leave out -fcheck= and -passes=",
     "there is no such optimisation level": "levels are -O0 to -O3",
+    "parts of the grid that take turns on ... do not fit ... of its memory: ... of them, ... step a turn, take ...":
+        "give them as much by --memory, cut another dimension by --split, or choose smaller params",
 }

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The fewest and the most bytes that are copied each way to measure a link; GB/s that none has. */
 enum { FEWEST_TRIED = 1 << 20, MOST_TRIED = 1 << 26, FASTEST_LINK = 1000 };
@@ -310,14 +311,22 @@ static void measure(Choosing *c) {
                                        (t->bandwidth > 0 ? t->bandwidth : SLOW_MEMORY)); /* all, once a launch */
 }
 
+/* What helps whoever set the limit. */
+#define CUT "cut another dimension by --split, or choose smaller params"
+
 StcStatus turns_too_large(StcPlan *p, int64_t parts, int64_t steps, double bytes) {
+  const Turns *t = p->split->turns;
   char least[MEMORY_TEXT], budget[MEMORY_TEXT];
+  if (strcmp(memory_text(budget, t->budget), memory_text_up(least, bytes)) == 0) {
+    snprintf(budget, sizeof budget, "%.0f bytes", t->budget);
+    snprintf(least, sizeof least, "%.0f bytes", bytes);
+  }
   diag_error(
       p->w.diags, no_loc(),
       "parts of the grid that take turns on %s do not fit %s of its memory: %lld of them, %lld step%s a turn, take "
-      "%s; give them as much by --memory, cut another dimension by --split, or choose smaller params",
-      p->device.name, memory_text(budget, p->split->turns->budget), (long long)parts, (long long)steps,
-      steps > 1 ? "s" : "", memory_text(least, bytes));
+      "%s; %s",
+      p->device.name, budget, (long long)parts, (long long)steps, steps > 1 ? "s" : "", least,
+      t->given ? "give them as much by --memory, " CUT : CUT);
   return STC_MEMORY;
 }
 
@@ -540,8 +549,10 @@ StcStatus turns_choose(StcPlan *p, bool parts_asked, bool must, int n, const cha
   t->beside = kind->carry && kind->mark && kind->follow && kind->send && kind->pinned_new;
   t->beside |= t->card && t->card->link > 0;
   double left, total;
-  if (kind->room && kind->room(&p->device, &left, &total) && left < t->budget)
+  if (kind->room && kind->room(&p->device, &left, &total) && left < t->budget) {
     t->budget = left;
+    t->given = false;
+  }
   t->fitting = 0;
   t->uncircled = false;
   measure(&c);

@@ -65,21 +65,22 @@ typedef struct Skew {
   void **aside;    /* by slot; NULL: nothing is put aside */
 } Skew;
 
-/* What a plan's parts have for that. dimension: the one that is cut. budget: bytes of the device that all may take.
- * beside: copies go beside launches, by lanes. By slot of the parts' plans, which are alike in that:
- * bytes: the most that any part needs; lead: bytes in front of them, of which blocks have room for the most, most_lead;
- * shared: do all parts have it, of a launch-time array, or in a circle? arrays: the memory of the former. held: by part
- * of this rank and slot the number of the block that it has, -1: none. in, out, seconds: what a round, a turn of each
- * part, is expected to copy each way, bytes, and its launches to take; step: a step, all counted; link: bytes a second
- * each way; needed: bytes that blocks and arrays take, as expected until parts have plans. card: there is no device,
- * and what one of that kind would do is asked; else NULL. code: the `ncode` params that say how large a part is whose
- * code all have; NULL: it is not known yet. schedule: of that code; fitting: the rows of a part that code with tiles of
- * as many would be best for, 0: none. uncircled: parts could be skewed, had the device circular memory. */
+/* What a plan's parts have for that. dimension: the one that is cut. budget: bytes of the device that all may take;
+ * given: by --memory, and the device has as much. beside: copies go beside launches, by lanes. By slot of the parts'
+ * plans, which are alike in that: bytes: the most that any part needs; lead: bytes in front of them, of which blocks
+ * have room for the most, most_lead; shared: do all parts have it, of a launch-time array, or in a circle? arrays: the
+ * memory of the former. held: by part of this rank and slot the number of the block that it has, -1: none. in, out,
+ * seconds: what a round, a turn of each part, is expected to copy each way, bytes, and its launches to take; step: a
+ * step, all counted; link: bytes a second each way; needed: bytes that blocks and arrays take, as expected until parts
+ * have plans. card: there is no device, and what one of that kind would do is asked; else NULL. code: the `ncode`
+ * params that say how large a part is whose code all have; NULL: it is not known yet. schedule: of that code; fitting:
+ * the rows of a part that code with tiles of as many would be best for, 0: none. uncircled: parts could be skewed, had
+ * the device circular memory. */
 struct Turns {
   Skew *skew; /* NULL: parts have ghost cells */
   bool uncircled;
   int dimension;
-  bool beside;
+  bool beside, given;
   double budget;
   int nslots, nblocks, nfields;
   size_t *bytes, *lead, most_lead;
