@@ -1,8 +1,7 @@
 /* tests/standin/libpwritespy.c: stands before the C library and zlib, by LD_PRELOAD, and notes which thread writes at
  * offsets, and which compresses. STC_STANDIN_LOG: the file where "main" or "beside" is appended for each such write, by
  * whether the process's first thread made it, and "main packs" or "beside packs" for each piece that is compressed.
- * STC_STANDIN_FAIL=N: the disk is full at the Nth and from then on; STC_STANDIN_FAIL_PACKS=N: there is no memory to
- * compress the Nth piece and those from then on. */
+ * STC_STANDIN_FAIL=N: the disk is full at the Nth and from then on. */
 #define _GNU_SOURCE
 
 #include <dlfcn.h>
@@ -24,29 +23,20 @@ static void note(const char *first, const char *other) {
     close(log);
 }
 
-/* Is it the Nth call or a later one, by the variable that says N? */
-static int fails(const char *variable, atomic_int *count) {
-  const char *n = getenv(variable);
-  return atomic_fetch_add(count, 1) + 1 >= (n ? atoi(n) : 1 << 30);
-}
-
 /* zlib's function of this name. */
 int compress2(unsigned char *to, unsigned long *size, const unsigned char *from, unsigned long n, int level) {
-  enum { NO_MEMORY = -4 }; /* Z_MEM_ERROR */
-  static atomic_int count;
   int (*packs)(unsigned char *, unsigned long *, const unsigned char *, unsigned long, int);
   *(void **)&packs = dlsym(RTLD_NEXT, "compress2");
   note("main packs\n", "beside packs\n");
-  if (fails("STC_STANDIN_FAIL_PACKS", &count))
-    return NO_MEMORY;
   return packs(to, size, from, n, level);
 }
 
 /* Notes the write and makes it, or not. */
 static ssize_t write_at(int fd, const void *from, size_t n, off_t at) {
   static atomic_int count;
+  const char *fail = getenv("STC_STANDIN_FAIL");
   note("main\n", "beside\n");
-  if (fails("STC_STANDIN_FAIL", &count))
+  if (atomic_fetch_add(&count, 1) + 1 >= (fail ? atoi(fail) : 1 << 30))
     return errno = ENOSPC, -1;
   return syscall(SYS_pwrite64, fd, from, n, at);
 }
