@@ -33,7 +33,7 @@ const char *stc_version(void) { return "stc " STC_VERSION " (LLVM " LLVM_VERSION
 static void context_send(StcContext *c, const Diag *d) {
   if (c->withheld && d->kind == DIAG_ERROR) {
     if (!*c->withheld)
-      snprintf(c->withheld, WITHHELD, "%s", d->message);
+      snprintf(c->withheld, WITHHELD, "%.*s", WITHHELD - 1, d->message);
     return;
   }
   if (!c->message) {
