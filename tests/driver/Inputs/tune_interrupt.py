@@ -9,7 +9,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-from running import wait  # noqa: E402
+from running import LONG, wait  # noqa: E402
 
 stc, folder, program = sys.argv[1:]
 log, table, database = (os.path.join(folder, name) for name in ("log", "log.csv", "db.json"))
@@ -32,9 +32,9 @@ def compiles_more():
 
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-p = subprocess.Popen([stc, "tune", "--device=cuda", "--no-ptxas", "--quiet", "--seconds=100", "--db", database, "--log", table, program],
+p = subprocess.Popen([stc, "tune", "--device=cuda", "--no-ptxas", "--quiet", "--seconds=1000", "--db", database, "--log", table, program],
                      stderr=subprocess.PIPE, text=True, env=os.environ | dict(STC_STANDIN_LOG=log, STC_STANDIN_COMPILE="3000"))
-wait("nothing is compiled behind the default or another one", lambda: compiles_more() or p.poll() is not None)
+wait("nothing is compiled behind the default or another one", lambda: compiles_more() or p.poll() is not None, 5 * LONG)
 start = time.monotonic()
 p.send_signal(signal.SIGINT)
 _, err = p.communicate(timeout=60)
