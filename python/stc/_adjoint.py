@@ -75,7 +75,7 @@ def _partials(op: Mapping[str, Any], types: Sequence[str], x: Sequence[Any], v: 
     if op["op"] == "fma":
         return (x[1], x[0], 1)
     of, value = [np.float64(n) for n in x], np.float64(v)
-    return _binary(op["op"], *of, value) if len(of) == 2 else (_UNARY.get(op["op"], lambda x, v: 0)(*of, value),) if of else ()
+    return _binary(op["op"], of[0], of[1], value) if len(of) == 2 else (_UNARY.get(op["op"], lambda x, v: 0)(*of, value),) if of else ()
 
 
 def _pull_expression(ops: List[Mapping[str, Any]], env: Mapping[str, Any], seed: float, bars: Dict[str, float]) -> None:

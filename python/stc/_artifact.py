@@ -93,7 +93,8 @@ class Artifact(Owner):
 
     def __init__(self, manifest: Mapping[str, Any], path: Path, device: int):
         self.manifest = manifest
-        self._path, self._device, self._backward = path, device, None
+        self._path, self._device = path, device
+        self._backward: Optional[Artifact] = None
         self._driver = DRIVERS[manifest["target"]["arch"]](device)
         self._driver.load(path, manifest)
         self._finalizer = weakref.finalize(self, self._driver.close)
@@ -136,17 +137,17 @@ class Artifact(Owner):
         if facts is None:
             raise _wrong("the artifact has no gradient: its program says none, or stc warned why when it made the artifact; use stc.compile and "
                          "run.gradient")
-        if self._backward is None:
+        backward = self._backward
+        if backward is None:
             file = self._path.with_suffix("." + facts["artifact"])
             if not file.exists():
                 raise FileNotFoundError(errno.ENOENT, "the artifact that computes the gradient is not there; `stc FILE` writes it beside the artifact", str(file))
-            self._backward = Artifact(facts["program"], file, self._device)
+            backward = self._backward = Artifact(facts["program"], file, self._device)
         count = None if steps is None else whole("steps", steps, 0, I64 - 1)
         unknown = {n for n in fields if n not in self._arrays and n not in self.fields}
         extra = unknown & {a["name"] for a in facts["program"]["arrays"] if "role" not in a}
         run = _Run(self, {n: v for n, v in fields.items() if n not in extra}, 0, params, 0, aside=True)
         try:
-            backward = self._backward
             steps = run.program_steps() if count is None else count
             return Adjoint(run, lambda given, values: _Run(backward, given, 0, values, 0), facts, fields, steps).all()
         finally:

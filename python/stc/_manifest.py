@@ -282,7 +282,9 @@ def _check_gradient(data: Dict[str, Any], outer: Dict[str, Any]) -> None:
     """Checks the entries of the gradient, and the manifest of the backward program."""
     _fits(data, _GRADIENT, "gradient")
     program = data.get("program")
-    what = check({**program, "schema_version": 0}) if isinstance(program, dict) else "it is no object"
+    if not isinstance(program, dict):
+        raise _Damaged("gradient.program: it is no object")
+    what = check({**program, "schema_version": 0})
     if what:
         raise _Damaged(f"gradient.program: {what}")
     if program.get("gradient") is not None or program["target"] != outer["target"] or data["artifact"] != "back." + outer["target"]["artifact"]:
