@@ -232,7 +232,7 @@ void chunks_lay(const Dataset *a, Joint *x, int array) {
     p->begin[k] = done;
     done += a->pieces ? (int64_t)bytes_within(a, offset) : bytes;
   }
-  p->pressed = a->level > 0 || !a->pieces;
+  p->compressed = a->level > 0 || !a->pieces;
   p->how = a->pieces ? pressing_of(a) : (Pressing){.most = (size_t)bytes};
 }
 
@@ -253,11 +253,11 @@ static bool place_all(hid_t file, const Dataset *a, int64_t at, Pieces *p, const
   hsize_t offset[MAX_DIMS] = {(hsize_t)at};
   int64_t bytes = STEP_EXTRA + tree_bytes(a, p->n);
   for (int64_t k = 0; k < p->n; k++)
-    bytes += p->pressed ? (int64_t)p->size[k] : (int64_t)p->how.most;
+    bytes += p->compressed ? (int64_t)p->size[k] : (int64_t)p->how.most;
   bool ok = reserve(file, bytes);
   for (int64_t k = 0; k < p->n && ok; k++, next_chunk(a, offset)) {
-    ok = hdf5_place_chunk(a->set, offset, p->pressed ? p->size[k] : p->how.most, zeros, &p->place[k]);
-    if (ok && !p->pressed)
+    ok = hdf5_place_chunk(a->set, offset, p->compressed ? p->size[k] : p->how.most, zeros, &p->place[k]);
+    if (ok && !p->compressed)
       ok = fill_up(file, p->place[k], p->begin[k + 1] - p->begin[k], &p->how, zeros);
   }
   return ok;
@@ -269,7 +269,7 @@ bool chunks_place(hid_t file, const Dataset *a, int64_t at, Pieces *p) {
   if (!a->pieces)
     return true;
   size_t most = p->how.most;
-  for (int64_t k = 0; k < p->n && p->pressed; k++)
+  for (int64_t k = 0; k < p->n && p->compressed; k++)
     most = p->size[k] > most ? p->size[k] : most;
   char *zeros = calloc(most, 1);
   bool ok = zeros && place_all(file, a, at, p, zeros);

@@ -13,7 +13,7 @@ Stored *beside_values(const Joint *x, int array, int i) {
   return &x->beside->values[array * (split->end - split->begin) + i - split->begin];
 }
 
-/* Writes what this rank has of the array, which is not pressed. */
+/* Writes what this rank has of the array, which is not compressed. */
 static bool put(const Joint *x, int array) {
   const Split *split = x->job->plan->split;
   bool ok = true;
@@ -40,7 +40,7 @@ static void *press_all_arrays(void *arg) {
   Joint *x = arg;
   Beside *b = x->beside;
   for (int i = 0; i < x->narrays && !b->wrong; i++) {
-    if (x->pieces[i].pressed && !joint_press(x, i, b->mine[i])) {
+    if (x->pieces[i].compressed && !joint_press(x, i, b->mine[i])) {
       b->wrong = ENOMEM;
       b->failed = i;
     }
@@ -55,7 +55,7 @@ static StcStatus take_values(Joint *x) {
   const Split *split = x->job->plan->split;
   StcStatus s = STC_OK;
   for (int a = 0; a < x->narrays; a++)
-    for (int i = split->begin; i < split->end && !x->pieces[a].pressed && !s; i++)
+    for (int i = split->begin; i < split->end && !x->pieces[a].compressed && !s; i++)
       s = stored_get(x, &split->part[i], a, beside_values(x, a, i));
   return s;
 }
@@ -109,7 +109,7 @@ StcStatus beside_press(Joint *x, int64_t step) {
   Net *net = x->job->net;
   StcStatus s = net_agree(net, make(x, step, -1), &(int){0});
   for (int i = 0; i < x->narrays && !s; i++)
-    if (x->pieces[i].pressed)
+    if (x->pieces[i].compressed)
       s = joint_bring(x, i, &x->beside->mine[i]);
   if (!s)
     s = net_agree(net, take_values(x), &(int){0});

@@ -182,7 +182,7 @@ static void exchange(PieceMove *m) {
   }
 }
 
-/* Frees all but what is to be pressed. */
+/* Frees all but what is to be compressed. */
 static void move_free(PieceMove *m) {
   const Split *split = m->x->job->plan->split;
   for (int i = 0; m->packed && i < split->end - split->begin; i++)

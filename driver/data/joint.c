@@ -1,6 +1,6 @@
 /* driver/data/joint.c: files that all ranks write together, where no rank has the whole grid. Rank 0 makes room for a
  * step, and says where what goes; then each rank writes what its parts own, and rank 0 ends the step. What is
- * compressed each rank writes after it was pressed (joint-pieces.c), or rank 0, which is sent it piece by piece. The
+ * compressed each rank compresses and then writes (joint-pieces.c), or rank 0, which is sent it piece by piece. The
  * run may go on before a step ends (joint-beside.c). */
 #include "driver/data/joint.h"
 
@@ -162,7 +162,7 @@ static StcStatus put_array(Joint *x, int array, int fd) {
   return s;
 }
 
-/* Writes the pieces of an array that this rank has pressed. */
+/* Writes the pieces of an array that this rank has compressed. */
 static bool put_pressed(const Joint *x, int array, int fd) {
   const Net *net = x->job->net;
   const Pieces *p = &x->pieces[array];
@@ -204,7 +204,8 @@ static StcStatus end_guarded(void *arg) {
   return t->x->w->format->joint->end(t->x, t->step, t->s);
 }
 
-/* Rank 0 gets the pressed pieces of an array, which have no place, and writes them. With a status, too, they are sent.
+/* Rank 0 gets the compressed pieces of an array, which have no place, and writes them. With a status, too, they are
+ * sent.
  */
 static StcStatus send_pressed(Joint *x, int array, StcStatus s) {
   Net *net = x->job->net;
@@ -246,7 +247,7 @@ static StcStatus begin_step(Joint *x, int64_t step) {
   return s;
 }
 
-/* Is an array written by offsets? One that is not pressed is. */
+/* Is an array written by offsets? One that is not compressed is. */
 static bool has_places(const Pieces *p) { return p->n == 0 || p->place[0] >= 0; }
 
 /* Writes all arrays. */
@@ -260,7 +261,7 @@ static StcStatus put_arrays(Joint *x) {
     const Pieces *p = &x->pieces[i];
     if (!has_places(p))
       s = send_pressed(x, i, s);
-    else if (!s && p->pressed)
+    else if (!s && p->compressed)
       s = put_pressed(x, i, fd) ? STC_OK : no_write(x);
     else if (!s)
       s = put_array(x, i, fd);
@@ -270,7 +271,7 @@ static StcStatus put_arrays(Joint *x) {
   return net_agree(x->job->net, s, &(int){0});
 }
 
-/* Frees what was pressed. */
+/* Frees what was compressed. */
 static void forget_pressed(Joint *x) {
   const Net *net = x->job->net;
   for (int i = 0; i < x->narrays; i++) {
@@ -323,26 +324,26 @@ static StcStatus put_beside(Joint *x, int64_t step) {
   return leave_step(x, step, end_step(x, step, s));
 }
 
-/* Is anything to be pressed? */
+/* Is anything to be compressed? */
 static bool any_pressed(const Joint *x) {
   bool any = false;
   for (int i = 0; i < x->narrays; i++)
-    any |= x->pieces[i].pressed;
+    any |= x->pieces[i].compressed;
   return any;
 }
 
-/* Writes a step of which all is pressed that is to be. */
+/* Writes a step of which all is compressed that is to be. */
 static StcStatus put_step(Joint *x, int64_t step) {
   StcStatus s = begin_step(x, step);
   return leave_step(x, step, s ? s : end_step(x, step, put_arrays(x)));
 }
 
-/* Presses what is to be pressed of the step, now. */
+/* Compresses what is to be compressed of the step, now. */
 static StcStatus press_now(Joint *x) {
   StcStatus s = STC_OK;
   for (int i = 0; i < x->narrays && !s; i++) {
     char *mine = NULL;
-    if (!x->pieces[i].pressed)
+    if (!x->pieces[i].compressed)
       continue;
     s = joint_bring(x, i, &mine);
     s = s ? s : joint_tell_sizes(x, i, joint_press(x, i, mine));
@@ -363,13 +364,13 @@ StcStatus joint_step(Joint *x, int64_t step, bool beside) {
   return s ? leave_step(x, step, s) : put_beside(x, step);
 }
 
-/* The step that was pressed beside the run. */
+/* The step that was compressed beside the run. */
 static StcStatus finish_pressed(Joint *x) {
   int64_t step = x->beside->step;
   int failed = beside_wait(x) ? x->beside->failed : x->narrays;
   StcStatus s = STC_OK;
   for (int i = 0; i < x->narrays && !s; i++)
-    if (x->pieces[i].pressed)
+    if (x->pieces[i].compressed)
       s = joint_tell_sizes(x, i, i < failed);
   return s ? leave_step(x, step, s) : put_step(x, step);
 }
@@ -447,12 +448,12 @@ static StcStatus tell_pieces(Joint *x) {
   for (int i = 0; i < x->narrays; i++) {
     struct {
       int64_t n;
-      bool pressed;
+      bool compressed;
       Pressing how;
-    } told = {x->pieces[i].n, x->pieces[i].pressed, x->pieces[i].how};
+    } told = {x->pieces[i].n, x->pieces[i].compressed, x->pieces[i].how};
     net->broadcast(net, &told, sizeof told, 0);
     x->pieces[i].n = told.n;
-    x->pieces[i].pressed = told.pressed;
+    x->pieces[i].compressed = told.compressed;
     x->pieces[i].how = told.how;
   }
   StcStatus s = net_agree(net, workspace_guard(&x->w->w, make_pieces, x), &(int){0});

@@ -44,11 +44,11 @@ typedef struct Pressed {
 bool press_all(const Pressing *how, int threads, int64_t n, const int64_t *begin, const char *values, Pressed *out);
 
 /* The `n` pieces of an array: piece k is its bytes begin[k] to begin[k + 1], and place[k] the byte of the file where it
- * begins, -1: it has none, and rank 0 is sent it. pressed: it is done to them what `how` says; then size[k] is what
+ * begins, -1: it has none, and rank 0 is sent it. compressed: it is done to them what `how` says; then size[k] is what
  * comes of it, and rank r does it for the pieces from number joint_first(.., r) on, mine[0] being its first. */
 struct Pieces {
   int64_t n, *begin, *place;
-  bool pressed;
+  bool compressed;
   Pressing how;
   uint64_t *size;
   Pressed *mine;
@@ -102,7 +102,7 @@ struct Joint {
 };
 
 /* What a format does on rank 0, between its open and its close. arrays: the writer's arrays, if not writer_parts. lay:
- * n, begin, pressed and how of all pieces, which are those of every step. begin: the file of a step, with x->fd and
+ * n, begin, compressed and how of all pieces, which are those of every step. begin: the file of a step, with x->fd and
  * x->temporary, and the place of all pieces, whose sizes are known. take: writes a piece that has no place, in order.
  * end: the step is written, or not: with a status. */
 struct JointFormat {
@@ -125,8 +125,8 @@ static inline int64_t joint_first(const Net *net, int64_t n, int r) { return n *
 /* Writes what part `part`, which is here, owns of an array that is written as it is. False: errno says why not. */
 bool put_values(const Joint *x, const PartPlan *part, int array, const Stored *v, int fd);
 /* joint-beside.c: takes what this rank has of the step, and has a thread write it to `fd`, which it closes. Takes it,
- * too, and has a thread press what is to be pressed; all ranks call that. Waits for the thread, and gives errno of what
- * went wrong, 0: nothing. The values of an array on part number `i` of the plan as they were taken. The end. */
+ * too, and has a thread compress what is to be compressed; all ranks call that. Waits for the thread, and gives errno
+ * of what went wrong, 0: nothing. The values of an array on part number `i` of the plan as they were taken. The end. */
 StcStatus beside_start(Joint *x, int64_t step, int fd);
 StcStatus beside_press(Joint *x, int64_t step);
 int beside_wait(Joint *x);

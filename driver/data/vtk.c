@@ -204,7 +204,7 @@ static StcStatus vti_lay(Joint *x) {
     Pieces *p = joint_pieces(x, i, level ? (bytes + BLOCK - 1) / BLOCK : 1);
     for (int64_t k = 0; k < p->n; k++)
       p->begin[k] = k * BLOCK;
-    p->pressed = level > 0;
+    p->compressed = level > 0;
     p->how = (Pressing){.most = BLOCK, .level = level};
   }
   return STC_OK;
@@ -212,7 +212,7 @@ static StcStatus vti_lay(Joint *x) {
 
 /* The array as it will stand in the file, without its bytes. False if there is no memory. */
 static bool foresee(const Pieces *p, size_t bytes, Packed *out) {
-  bool packed = p->pressed;
+  bool packed = p->compressed;
   *out = (Packed){.nhead = packed ? 3 + (size_t)p->n : 1, .size = packed ? 0 : bytes};
   out->head = malloc(out->nhead * sizeof *out->head);
   if (!out->head)
@@ -238,7 +238,7 @@ static StcStatus make_room(Joint *x, const Packed *packed, int64_t step) {
     Pieces *p = &x->pieces[i];
     fwrite(packed[i].head, sizeof *packed[i].head, packed[i].nhead, to);
     int64_t at = ftello(to);
-    for (int64_t k = 0; k < p->n; at += p->pressed ? (int64_t)p->size[k] : 0, k++)
+    for (int64_t k = 0; k < p->n; at += p->compressed ? (int64_t)p->size[k] : 0, k++)
       p->place[k] = at;
     fseeko(to, (off_t)packed[i].size, SEEK_CUR);
   }
