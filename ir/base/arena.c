@@ -218,11 +218,13 @@ static void str_reserve(Str *b, size_t more) {
   b->cap = cap;
 }
 
-void str_add(Str *b, const char *s) {
-  size_t n = strlen(s);
+void str_add(Str *b, const char *s) { str_addn(b, s, strlen(s)); }
+
+void str_addn(Str *b, const char *s, size_t n) {
   str_reserve(b, n);
-  memcpy(b->s + b->n, s, n + 1);
+  memcpy(b->s + b->n, s, n);
   b->n += n;
+  b->s[b->n] = 0;
 }
 
 void str_addv(Str *b, const char *fmt, va_list ap) {
@@ -250,7 +252,7 @@ void str_addi(Str *b, int64_t x) {
   while (rest /= 10);
   if (x < 0)
     *--at = '-';
-  str_add(b, at);
+  str_addn(b, at, (size_t)(digits + sizeof digits - 1 - at));
 }
 
 void str_addf(Str *b, const char *fmt, ...) {

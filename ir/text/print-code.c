@@ -221,11 +221,14 @@ static void print_nested(Printer *p, const Op *op, int indent) {
 static void print_op(Printer *p, const Op *op, int indent) {
   indent_print(p->s, indent);
   print_values(p->s, op->nresults, op->results);
-  text_put(p->s, p->m, "%s%s", op->nresults ? " = " : "", op_info[op->code].name);
+  str_add(p->s, op->nresults ? " = " : "");
+  str_add(p->s, op_info[op->code].name);
   print_attributes(p, op);
   int types = op_info[op->code].result == RESULT_MANY && op->nresults ? 1 : op->nresults;
-  for (int i = 0; i < types && op_info[op->code].form != FORM_FOR; i++)
-    text_put(p->s, p->m, "%s%t", i ? ", " : " : ", op->results[i]->type);
+  for (int i = 0; i < types && op_info[op->code].form != FORM_FOR; i++) {
+    str_add(p->s, i ? ", " : " : ");
+    type_print(p->s, p->m, op->results[i]->type);
+  }
   print_nested(p, op, indent);
   str_add(p->s, "\n");
 }

@@ -154,7 +154,7 @@ void text_put(Str *s, const Module *m, const char *fmt, ...) {
   va_list ap;
   va_start(ap, fmt);
   for (const char *at; (at = strchr(fmt, '%')); fmt = at + 2) {
-    str_addf(s, "%.*s", (int)(at - fmt), fmt);
+    str_addn(s, fmt, (size_t)(at - fmt));
     switch (at[1]) {
     case '@': symbol_print(s, va_arg(ap, const char *)); break;
     case 'a': affine_print(s, m, va_arg(ap, Affine)); break;
