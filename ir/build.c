@@ -6,14 +6,19 @@ Builder builder_before(Arena *a, Op *op) {
   return (Builder){.arena = a, .block = op->parent, .before = op, .loc = op->loc};
 }
 
-/* Gives `op` the results of the `n` types. */
-static void set_results(Arena *a, Op *op, int n, const Type *types) {
-  op->nresults = n;
-  op->results = ARENA_ARRAY(a, Value *, n);
-  for (int i = 0; i < n; i++) {
-    op->results[i] = ARENA_NEW(a, Value);
-    *op->results[i] = (Value){.type = types[i], .index = i, .def = op};
-  }
+Op *op_new(Arena *a, int nresults, int noperands, int nblocks) {
+  size_t pointers = (size_t)nresults + (size_t)noperands + (size_t)nblocks;
+  Value *values = arena_alloc(a, (size_t)nresults * sizeof *values + pointers * sizeof(void *) + sizeof(Op));
+  Value **results = (Value **)(values + nresults), **operands = results + nresults;
+  Block **blocks = (Block **)(operands + noperands);
+  Op *op = (Op *)(blocks + nblocks);
+  for (int i = 0; i < nresults; i++)
+    results[i] = &values[i];
+  *op = (Op){.nresults = nresults, .noperands = noperands, .nblocks = nblocks};
+  op->results = results;
+  op->operands = operands;
+  op->blocks = blocks;
+  return op;
 }
 
 /* The result type that `code`'s row derives from the operands, or `t` where it is free; TY_NONE for none. */
@@ -29,13 +34,23 @@ static Type result_type(Opcode code, Type t, int n, Value *const *operands) {
   }
 }
 
-/* An op with the operands, without results, put in its place. */
-static Op *new_op(Builder *b, Opcode code, int n, Value *const *operands) {
-  Op *op = ARENA_NEW(b->arena, Op);
+/* Gives `op` results of the `n` types. */
+static void set_results(Arena *a, Op *op, int n, const Type *types) {
+  op->nresults = n;
+  op->results = ARENA_ARRAY(a, Value *, n);
+  for (int i = 0; i < n; i++) {
+    op->results[i] = ARENA_NEW(a, Value);
+    *op->results[i] = (Value){.type = types[i], .index = i, .def = op};
+  }
+}
+
+/* An op with `count` results of type `t` and the operands, put in its place. */
+static Op *new_op(Builder *b, Opcode code, Type t, int count, int n, Value *const *operands) {
+  Op *op = op_new(b->arena, count, n, 0);
   op->code = code;
   op->loc = b->loc;
-  op->noperands = n;
-  op->operands = ARENA_ARRAY(b->arena, Value *, n);
+  for (int i = 0; i < count; i++)
+    *op->results[i] = (Value){.type = t, .index = i, .def = op};
   for (int i = 0; i < n; i++)
     op->operands[i] = operands[i];
   op_insert(b->block, b->before, op);
@@ -43,19 +58,13 @@ static Op *new_op(Builder *b, Opcode code, int n, Value *const *operands) {
 }
 
 Op *build_op(Builder *b, Opcode code, Type t, int n, Value *const *operands) {
-  Op *op = new_op(b, code, n, operands);
   OpResult rule = op_info[code].result;
-  if (rule != RESULT_NONE && rule != RESULT_MULTI)
-    set_results(b->arena, op, 1, (Type[]){result_type(code, t, n, operands)});
-  return op;
+  int count = rule != RESULT_NONE && rule != RESULT_MULTI;
+  return new_op(b, code, count ? result_type(code, t, n, operands) : TY_NONE, count, n, operands);
 }
 
 Op *build_op_of_many(Builder *b, Opcode code, Type t, int count, int n, Value *const *operands) {
-  Op *op = new_op(b, code, n, operands);
-  Type *types = ARENA_ARRAY(b->arena, Type, count);
-  for (int i = 0; i < count; i++)
-    types[i] = t;
-  set_results(b->arena, op, count, types);
+  Op *op = new_op(b, code, t, count, n, operands);
   op->count = count;
   return op;
 }

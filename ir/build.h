@@ -11,6 +11,11 @@ Value *block_add_arg(Arena *a, Block *b, Type t);
  * defined outside. Needs renumbered values. */
 Block *block_clone(Arena *a, const Block *b, Op *parent, Value **map);
 
+/* An op with room for so many results, operands and nested blocks, in no block yet; its results are zero, its operands
+ * and blocks NULL. All of it is one piece of memory, the results in front: passes look at each op and its result again
+ * and again, and what they wait for is the cache. */
+Op *op_new(Arena *a, int nresults, int noperands, int nblocks);
+
 /* Where new ops go: before `before`, or at the end of `block` if that is NULL. Ops built get `loc`. */
 typedef struct Builder {
   Arena *arena;

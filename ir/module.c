@@ -351,29 +351,27 @@ static Value *mapped(const Cloner *c, Value *v) {
   return c->map && c->map[v->id] ? c->map[v->id] : v;
 }
 
-/* Copies `v`, defined by `op` or as an argument of `b`, and remembers the pair. */
-static Value *clone_value(Cloner *c, const Value *v, Op *op, Block *b) {
-  Value *r = ARENA_NEW(c->arena, Value);
+/* Makes `r` a copy of `v`, defined by `op` or as an argument of `b`, and remembers the pair. */
+static void clone_value(Cloner *c, const Value *v, Value *r, Op *op, Block *b) {
   *r = *v;
   r->def = op;
   r->block = b;
   c->pairs[v->id] = (Pair){v, r};
-  return r;
 }
 
 static Block *clone_block(Cloner *c, const Block *b, Op *parent);
 
 /* Copies `op` to the end of `into`. */
 static void clone_op(Cloner *c, const Op *op, Block *into) {
-  Op *r = ARENA_NEW(c->arena, Op);
+  Op *r = op_new(c->arena, op->nresults, op->noperands, op->nblocks), at = *r;
   *r = *op;
-  r->operands = ARENA_ARRAY(c->arena, Value *, op->noperands);
+  r->results = at.results;
+  r->operands = at.operands;
+  r->blocks = at.blocks;
   for (int i = 0; i < op->noperands; i++)
     r->operands[i] = mapped(c, op->operands[i]);
-  r->results = ARENA_ARRAY(c->arena, Value *, op->nresults);
   for (int i = 0; i < op->nresults; i++)
-    r->results[i] = clone_value(c, op->results[i], r, NULL);
-  r->blocks = ARENA_ARRAY(c->arena, Block *, op->nblocks);
+    clone_value(c, op->results[i], r->results[i], r, NULL);
   for (int i = 0; i < op->nblocks; i++)
     r->blocks[i] = clone_block(c, op->blocks[i], r);
   op_insert(into, NULL, r);
@@ -385,7 +383,7 @@ static Block *clone_block(Cloner *c, const Block *b, Op *parent) {
   r->nargs = b->nargs;
   r->args = ARENA_ARRAY(c->arena, Value *, b->nargs ? 1 << (32 - __builtin_clz((unsigned)b->nargs)) : 1);
   for (int i = 0; i < b->nargs; i++)
-    r->args[i] = clone_value(c, b->args[i], NULL, r);
+    clone_value(c, b->args[i], r->args[i] = ARENA_NEW(c->arena, Value), NULL, r);
   for (const Op *op = b->first; op; op = op->next)
     clone_op(c, op, r);
   return r;

@@ -136,6 +136,12 @@ FIXTURE_TEST(test_strings) {
   assert_string_equal(by_hand.s, printed.s);
   assert_int_equal(by_hand.n, printed.n);
   assert_string_equal(arena_strndup(f->arena, "abcdef", 3), "abc");
+  Str part = {.arena = f->arena};
+  str_addn(&part, "abcdef", 2);
+  str_addn(&part, "xyz", 0);
+  str_addn(&part, "cd", 2);
+  assert_string_equal(part.s, "abcd");
+  assert_int_equal(part.n, 4);
 }
 
 /* ---- messages */
@@ -385,6 +391,28 @@ FIXTURE_TEST(test_clone_map) {
   assert_ptr_equal(loop->blocks[0]->first->operands[1], x);
   assert_int_equal(block_replace_uses(body, x, y), 4);
   assert_int_equal(block_replace_uses(body, x, y), 0);
+}
+
+/* An op in one piece of memory: what it holds does not overlap, whatever the numbers. */
+FIXTURE_TEST(test_op_room) {
+  for (int n = 0; n < 27; n++) {
+    int results = n % 3, operands = n / 3 % 3, blocks = n / 9;
+    memset(arena_alloc(f->arena, 1), 1, 1);
+    Op *op = op_new(f->arena, results, operands, blocks);
+    assert_true(op->nresults == results && op->noperands == operands && op->nblocks == blocks && !op->parent);
+    for (int i = 0; i < results; i++)
+      *op->results[i] = (Value){.id = 7 + i, .index = i, .def = op};
+    for (int i = 0; i < operands; i++) {
+      assert_null(op->operands[i]);
+      op->operands[i] = results ? op->results[0] : NULL;
+    }
+    for (int i = 0; i < blocks; i++) {
+      assert_null(op->blocks[i]);
+      op->blocks[i] = block_new(f->arena, op);
+    }
+    for (int i = 0; i < results; i++)
+      assert_true(op->results[i]->id == 7 + i && op->results[i]->def == op && op->nblocks == blocks);
+  }
 }
 
 FIXTURE_TEST(test_insert_unlink) {
