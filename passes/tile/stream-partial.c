@@ -92,26 +92,33 @@ static void plan_uses(Planner *p) {
   }
 }
 
-/* Rows of a version that are read back, at most, if accesses are read at their uses' phases (or all at phase 0); words
- * of that are added up over all versions. */
+/* Rows of each version of each field that are read back, at most, if accesses are read at their uses' phases (`early`)
+ * or all at phase 0. */
+static int64_t **rows_back(const Planner *p, bool early) {
+  const Launch *l = p->s->l;
+  int64_t **most = ARENA_ARRAY(l->m->arena, int64_t *, l->m->nfields);
+  for (int f = 0; f < l->m->nfields; f++)
+    most[f] = ARENA_ARRAY(l->m->arena, int64_t, launch_use(l, f)->versions + 1);
+  for (const Op *op = p->piece->body->first; op; op = op->next) {
+    int32_t id = op->code == OP_ACCESS ? op->results[0]->id : -1;
+    if (id < 0 || p->e->free[id] || p->uses[id] == INT32_MAX)
+      continue;
+    Version from = launch_reads(l, op->sym, p->i);
+    int64_t lo, hi, *at = &most[from.field][from.version];
+    access_rows(p, op, &lo, &hi);
+    int64_t back = p->s->lag[p->i] - (early ? p->uses[id] : 0) - p->s->kept[from.field][from.version].lag - lo;
+    *at = back > *at ? back : *at;
+  }
+  return most;
+}
+
+/* The words of these rows, of all versions together. */
 static int64_t rows_words(const Planner *p, bool early) {
   const Launch *l = p->s->l;
-  int64_t words = 0;
+  int64_t **most = rows_back(p, early), words = 0;
   for (int f = 0; f < l->m->nfields; f++)
-    for (int v = 0; v <= launch_use(l, f)->versions; v++) {
-      int64_t most = 0;
-      for (const Op *op = p->piece->body->first; op; op = op->next) {
-        Version from = op->code == OP_ACCESS ? launch_reads(l, op->sym, p->i) : (Version){-1, 0};
-        if (from.field != f || from.version != v || p->e->free[op->results[0]->id] ||
-            p->uses[op->results[0]->id] == INT32_MAX)
-          continue;
-        int64_t lo, hi;
-        access_rows(p, op, &lo, &hi);
-        int64_t back = p->s->lag[p->i] - (early ? p->uses[op->results[0]->id] : 0) - p->s->kept[f][v].lag - lo;
-        most = back > most ? back : most;
-      }
-      words += most * ((type_size(l->m->fields[f].type) + 3) / 4);
-    }
+    for (int v = 0; v <= launch_use(l, f)->versions; v++)
+      words += most[f][v] * ((type_size(l->m->fields[f].type) + 3) / 4);
   return words;
 }
 
