@@ -407,7 +407,7 @@ void idle_leave_out(PassContext *c, Module *m, Kernel *k) {
     if (!find_idle(k, &inner[d], d))
       return;
   int32_t n = block_renumber(k->body, 0);
-  Idle x = {.c = c, .m = m, .k = k, .n = n, .ranges = ranges_new(c->arena, m, k, k->body)};
+  Idle x = {.c = c, .m = m, .k = k, .n = n, .ranges = ranges_numbered(c->arena, m, k, n)};
   x.coordinate = ARENA_ARRAY(c->arena, bool, n + 1);
   x.twin = ARENA_ARRAY(c->arena, Value *, n + 1);
   x.wide = ARENA_ARRAY(c->arena, Value *, n + 1);

@@ -5,8 +5,9 @@
  * where `interior` marks the choice, and its condition says so of the block (assume.h).
  *
  * Everything assumed follows from the condition, for any kernel IR; tests that are not assumed stay as they are in the
- * inner version. The result is simplified. A kernel without anything to assume, or with two versions already, is left
- * alone. The `if` is marked `interior`, and later passes and the model read that mark.
+ * inner version. A kernel without anything to assume, or with two versions already, keeps its body. All kernels are
+ * simplified at the end, so that no pass `simplify` need follow. The `if` is marked `interior`, and later passes and
+ * the model read that mark.
  *
  * With `inner=1`, which the model asks for, a kernel whose edges pass `split-edges` would put into one of their own is
  * left what it would be then, and there is none for the edges. */
@@ -120,8 +121,9 @@ Module *pass_specialize(PassContext *c, Module *m, int n, const PassOption *o) {
     block_renumber(m->kernels[i].body, 0);
     if (m->kernels[i].idles && kernel_has_versions(&m->kernels[i]))
       sharpen(c, m, &m->kernels[i]);
-    if ((!block_has_signals(m->kernels[i].body) || m->kernels[i].cluster) && specialize(c, m, &m->kernels[i], inner))
-      simplify_kernel(c, m, &m->kernels[i]);
+    if (!block_has_signals(m->kernels[i].body) || m->kernels[i].cluster)
+      specialize(c, m, &m->kernels[i], inner);
+    simplify_kernel(c, m, &m->kernels[i]);
   }
   return ok ? m : NULL;
 }

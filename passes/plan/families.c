@@ -15,9 +15,9 @@ static void add_thread_passes(Str *p, const TargetInfo *t, const Family *f, cons
   if (f->tiled && !whole)
     str_add(p, apart ? ",specialize(inner=1),thin-regions(inner=1)" : ",specialize,thin-regions(inner=1)");
   else if (f->tiled)
-    str_addf(p, ",specialize%s,simplify%s,thin-regions", streams ? ",split-loops" : "", apart ? ",split-edges" : "");
+    str_addf(p, ",specialize%s%s,thin-regions", streams ? ",split-loops,simplify" : "", apart ? ",split-edges" : "");
   else if (schedule_has_points(s, rank))
-    str_add(p, whole ? ",specialize,simplify,thin-regions,split-edges" : ",specialize(inner=1),thin-regions(inner=1)");
+    str_add(p, whole ? ",specialize,thin-regions,split-edges" : ",specialize(inner=1),thin-regions(inner=1)");
   if (whole)
     str_add(p, ",tile-classes");
   if (f->tiled && whole && near && rank == GRID_RANK && t->bulk_copy)

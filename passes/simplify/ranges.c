@@ -38,13 +38,18 @@ static int32_t largest_id(const Block *b, int32_t max) {
   return max;
 }
 
-/* A fresh analysis; see analysis.h. */
-Ranges *ranges_new(Arena *a, const Module *m, const Kernel *k, const Block *body) {
+/* A fresh analysis of a body of which the values are numbered below `n`; see analysis.h. */
+Ranges *ranges_numbered(Arena *a, const Module *m, const Kernel *k, int32_t n) {
   Ranges *r = ARENA_NEW(a, Ranges);
-  *r = (Ranges){.arena = a, .m = m, .k = k, .n = largest_id(body, -1) + 1};
+  *r = (Ranges){.arena = a, .m = m, .k = k, .n = n};
   r->cap = r->n + 16;
   r->memo = ARENA_ARRAY(a, Linear *, r->cap);
   return r;
+}
+
+/* A fresh analysis; see analysis.h. */
+Ranges *ranges_new(Arena *a, const Module *m, const Kernel *k, const Block *body) {
+  return ranges_numbered(a, m, k, largest_id(body, -1) + 1);
 }
 
 /* The next free number goes to `v`; see analysis.h. */

@@ -404,7 +404,8 @@ static void run_round(Simplifier *s, Block *body) {
   arena_release(s->scratch, mark);
 }
 
-/* Simplifies `body` (of kernel `k`, NULL in stencil IR) until nothing changes, adding to *stats. */
+/* Simplifies `body` (of kernel `k`, NULL in stencil IR) until nothing changes, adding to *stats. Numbers its values
+ * anew. */
 static void simplify_body(PassContext *c, Module *m, Kernel *k, Block *body, SimplifyStats *stats) {
   Arena *scratch = arena_scratch(c->arena);
   ArenaMark mark = arena_mark(scratch);
@@ -412,7 +413,7 @@ static void simplify_body(PassContext *c, Module *m, Kernel *k, Block *body, Sim
                   .scratch = scratch,
                   .m = m,
                   .k = k,
-                  .ranges = ranges_new(scratch, m, k, body),
+                  .ranges = ranges_numbered(scratch, m, k, block_renumber(body, 0)),
                   .stats = *stats};
   s.known[0] = s.known[1] = (Value){.type = TY_BOOL, .id = -1};
   s.bits = table_bits(s.ranges->n);
@@ -491,17 +492,14 @@ static void simplify_one(PassContext *c, Module *m, Kernel *k, SimplifyStats *st
 /* See analysis.h. */
 void simplify_kernel(PassContext *c, Module *m, Kernel *k) {
   SimplifyStats stats = {0};
-  block_renumber(k->body, 0);
   simplify_one(c, m, k, &stats);
 }
 
 /* See analysis.h. */
 void simplify_stencil(PassContext *c, Module *m, Stencil *st) {
   SimplifyStats stats = {0};
-  for (int k = 0; k < st->npieces; k++) {
-    block_renumber(st->pieces[k].body, 0);
+  for (int k = 0; k < st->npieces; k++)
     simplify_body(c, m, NULL, st->pieces[k].body, &stats);
-  }
 }
 
 /* The bodies of the `n` stencils at `st`. */
@@ -515,7 +513,6 @@ static void simplify_stencils(PassContext *c, Module *m, int n, Stencil *st, Sim
 Module *pass_simplify(PassContext *c, Module *m, int n, const PassOption *o) {
   (void)n, (void)o;
   SimplifyStats stats = {0};
-  module_renumber(m);
   simplify_stencils(c, m, m->ninits, m->inits, &stats);
   simplify_stencils(c, m, m->nstencils, m->stencils, &stats);
   for (int i = 0; i < m->nreductions; i++)

@@ -519,7 +519,7 @@ KernelWork kernel_work(const TargetInfo *t, const Module *m, Kernel *k, const Co
              .fixed = ARENA_ARRAY(m->arena, bool, n + 1),
              .loops = ARENA_ARRAY(m->arena, const Op *, n + 1),
              .places = ARENA_ARRAY(m->arena, Place, LAST_PLACES),
-             .ranges = ranges_new(m->arena, m, k, k->body)};
+             .ranges = ranges_numbered(m->arena, m, k, n)};
   block_walk(k->body, count_uses, &c);
   for (int d = 0; d < k->rank; d++) {
     w.threads *= k->threads[d];
