@@ -87,7 +87,7 @@ typedef struct Str {
 } Str;
 void str_add(Str *b, const char *s);
 void str_addn(Str *b, const char *s, size_t n); /* the first `n` characters of `s` */
-void str_addi(Str *b, int64_t x); /* in decimal */
+void str_addi(Str *b, int64_t x);               /* in decimal */
 void str_addf(Str *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void str_addv(Str *b, const char *fmt, va_list ap);
 

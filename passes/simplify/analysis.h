@@ -54,7 +54,8 @@ typedef struct Ranges {
 
 /* An analysis for `body`, of kernel `k` of `m` (NULL in stencil IR), whose values are numbered. */
 Ranges *ranges_new(Arena *a, const Module *m, const Kernel *k, const Block *body);
-/* The same for a body whose values have the numbers below `n` (block_renumber has returned it), without a look at it. */
+/* The same for a body whose values have the numbers below `n` (block_renumber has returned it), without a look at it.
+ */
 Ranges *ranges_numbered(Arena *a, const Module *m, const Kernel *k, int32_t n);
 /* Gives `v` the next free number. */
 void ranges_number(Ranges *r, Value *v);
