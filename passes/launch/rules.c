@@ -11,6 +11,8 @@ Rules access_rules(const Module *m, const Box *box, int field, const int64_t *of
   const Field *f = &m->fields[field];
   Rules r = {{OUTSIDE_NONE}};
   for (int d = 0; d < m->grid.rank; d++) {
+    if (f->outside[d] == OUTSIDE_NONE)
+      continue;
     bool stays = (always_below(f->box.lo[d], -off[d], box->lo[d]) && always_below(box->hi[d], off[d], f->box.hi[d])) ||
                  (!off[d] && points_inside(m, box, &f->box, d));
     r.dim[d] = stays || field_lacks(f, d) ? OUTSIDE_NONE : f->outside[d];
