@@ -245,6 +245,16 @@ static size_t put_direct(int fd, const char *bytes, size_t n) {
   return done;
 }
 
+/* Looks at all bytes that could not be written since they are nowhere (EFAULT): where they are in a file whose disk has
+ * failed (disk.c) that says so, and ends the process. */
+static void look_at(const char *bytes, size_t n) {
+  for (size_t i = 0; i < n; i += FILE_PAGE)
+    (void)*(const volatile char *)(bytes + i);
+  if (n)
+    (void)*(const volatile char *)(bytes + n - 1);
+  errno = EFAULT;
+}
+
 void file_put(OutFile *f, const void *bytes, size_t n) {
   size_t done = 0;
   bool pages = n >= FILE_LARGE && f->path[0] && (uintptr_t)bytes % FILE_PAGE == 0 && fflush(f->to) == 0;
@@ -253,8 +263,8 @@ void file_put(OutFile *f, const void *bytes, size_t n) {
     done = put_direct(fileno(f->to), bytes, n);
     fseeko(f->to, at + (off_t)done, SEEK_SET);
   }
-  if (done < n)
-    fwrite((const char *)bytes + done, 1, n - done, f->to);
+  if (done < n && fwrite((const char *)bytes + done, 1, n - done, f->to) < n - done && errno == EFAULT)
+    look_at((const char *)bytes + done, n - done);
 }
 
 int file_why(FILE *to) {
@@ -451,6 +461,8 @@ static bool move_at(int fd, void *memory, int64_t n, int64_t at, bool out) {
     k = out ? pwrite(fd, here, (size_t)n, at) : pread(fd, here, (size_t)n, at);
     if (k < 0 && errno == EINTR)
       k = 0;
+    else if (k < 0 && out && errno == EFAULT)
+      return look_at(here, (size_t)n), false;
     else if (k <= 0)
       return errno = k ? errno : out ? ENOSPC : ENODATA, false;
   }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "tests/unit/testing.h"
+#include "driver/device/device.h"
 #include "driver/files/files.h"
 #include "driver/program/program.h"
 
@@ -214,4 +215,34 @@ WORLD_TEST(test_room_is_set_aside) {
   no_reserve = 0;
   close(fd);
   assert_int_equal(clear(), 1);
+}
+
+/* What is in a file whose disk fails cannot be written to another: the system call says that nothing is there (EFAULT),
+ * and the process ends with the disk's name and exit code 5, whichever way the bytes are written. */
+WORLD_TEST(test_memory_whose_disk_fails) {
+  need_unnamed();
+  for (int way = 0; way < 3; way++) {
+    pid_t child = fork();
+    if (!child) {
+      size_t place, room = disk_room(way ? 3 << 20 : 1000);
+      DiskFile f = {.file = open(".", O_TMPFILE | O_RDWR, 0600), .folder = "."};
+      int to = open("to", O_CREAT | O_RDWR, 0600);
+      OutFile out;
+      signal(SIGBUS, SIG_DFL);
+      char *memory = ftruncate(f.file, (off_t)room) == 0 ? disk_map(&f, room, &place) : NULL;
+      if (!memory || to < 0 || ftruncate(f.file, 0) != 0)
+        _exit(1);
+      if (way == 2)
+        _exit(10 + file_write_at(to, memory, (int64_t)room, 0));
+      if (!file_create(w->c, "a", &out))
+        _exit(2);
+      file_put(&out, memory, room);
+      _exit(20 + file_commit(w->c, &out));
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), STC_IO);
+    clear();
+  }
 }
