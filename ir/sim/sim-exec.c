@@ -52,15 +52,9 @@ static void run_map(const Sim *s, SimThread *t, const SimInsn *i) {
   t->stale[i->dst] = t->stale[i->a] ? t->stale[i->a] : moved ? (uint32_t)(i - s->k->insns) + 1 : 0;
 }
 
-/* A load or store, or what belongs to one. */
+/* What belongs to a load or store. */
 static void run_memory(Sim *s, SimThread *t, const SimInsn *i) {
   switch (i->code) {
-  case SIM_LOAD: sim_load(s, t, i); break;
-  case SIM_STORE: sim_store(s, t, i); break;
-  case SIM_SLOAD: sim_shared_load(s, t, i); break;
-  case SIM_SSTORE: sim_shared_store(s, t, i); break;
-  case SIM_PLOAD: sim_private_load(s, t, i); break;
-  case SIM_PSTORE: sim_private_store(s, t, i); break;
   case SIM_ALIGN:
   case SIM_SALIGN: sim_align(s, t, i); break;
   case SIM_COPY: sim_copy(s, t, i); break;
@@ -117,12 +111,12 @@ static void run_thread(Sim *s, SimThread *t) {
       break;
     case SIM_INSIDE: run_inside(t, i); break;
     case SIM_MAP: run_map(s, t, i); break;
-    case SIM_LOAD:
-    case SIM_STORE:
-    case SIM_SLOAD:
-    case SIM_SSTORE:
-    case SIM_PLOAD:
-    case SIM_PSTORE: run_memory(s, t, i); break;
+    case SIM_LOAD: sim_load(s, t, i); break;
+    case SIM_STORE: sim_store(s, t, i); break;
+    case SIM_SLOAD: sim_shared_load(s, t, i); break;
+    case SIM_SSTORE: sim_shared_store(s, t, i); break;
+    case SIM_PLOAD: sim_private_load(s, t, i); break;
+    case SIM_PSTORE: sim_private_store(s, t, i); break;
     case SIM_ALIGN:
     case SIM_SALIGN:
     case SIM_COPY:

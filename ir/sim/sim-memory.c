@@ -3,30 +3,41 @@
 
 /* ---- places */
 
+/* Reports that the place of `i`, which is a "load of" it or the like, lies outside in dimension `k`. */
+static __attribute__((noinline, cold)) void fault_outside(Sim *s, const SimThread *t, const SimInsn *i,
+                                                          const char *what, int k) {
+  const SimPlace *p = i->place;
+  bool global = i->code == SIM_LOAD || i->code == SIM_STORE || i->code == SIM_FETCH;
+  const char *name = global ? s->m->buffers[p->sym].name : s->k->kernel->arrays[p->sym].name;
+  sim_fault(s, t, i, "%s '%s' at %s lies outside: dimension %d goes from %lld to %lld", what, name,
+            sim_place_text(s, t, i), k, (long long)p->lo[k], (long long)p->hi[k]);
+}
+
 /* The number of the element that `i` means, in *element, and in *stale why its coordinates are stale. False after a
  * fault if it lies outside. */
-static bool find_element(Sim *s, const SimThread *t, const SimInsn *i, const char *what, const char *name,
-                         int64_t *element, uint32_t *stale) {
+static inline __attribute__((always_inline)) bool find_element(Sim *s, const SimThread *t, const SimInsn *i,
+                                                               const char *what, int64_t *element, uint32_t *stale) {
   const SimPlace *p = i->place;
-  *element = 0;
-  *stale = 0;
+  int64_t at = 0;
+  uint32_t doubt = 0;
   for (int k = 0; k < p->rank; k++) {
     int64_t x;
     bool far = __builtin_add_overflow(t->slot[p->idx[k]].i, p->off[k], &x);
     if (far || x < p->lo[k] || x > p->hi[k]) {
-      sim_fault(s, t, i, "%s '%s' at %s lies outside: dimension %d goes from %lld to %lld", what, name,
-                sim_place_text(s, t, i), k, (long long)p->lo[k], (long long)p->hi[k]);
+      fault_outside(s, t, i, what, k);
       return false;
     }
-    *element += (x - p->lo[k]) * p->stride[k];
-    *stale = *stale ? *stale : t->stale[p->idx[k]];
+    at += (x - p->lo[k]) * p->stride[k];
+    doubt = doubt ? doubt : t->stale[p->idx[k]];
   }
+  *element = at;
+  *stale = doubt;
   return true;
 }
 
 bool sim_cell(Sim *s, const SimThread *t, const SimInsn *i, const char *what, int64_t *cell) {
   uint32_t stale;
-  return find_element(s, t, i, what, s->k->kernel->arrays[i->place->sym].name, cell, &stale);
+  return find_element(s, t, i, what, cell, &stale);
 }
 
 /* Gives the load `i` its value. */
@@ -54,7 +65,6 @@ void sim_align(Sim *s, SimThread *t, const SimInsn *i) {
 }
 
 void sim_fetch(Sim *s, SimThread *t, const SimInsn *i) {
-  const Buffer *b = &s->m->buffers[i->place->sym];
   int64_t n = t->slot[i->a].i, element;
   uint32_t stale;
   SimPlace last = *i->place;
@@ -65,8 +75,8 @@ void sim_fetch(Sim *s, SimThread *t, const SimInsn *i) {
   }
   last.off[last.rank - 1] += n - 1;
   end.place = &last;
-  if (n && find_element(s, t, i, "bulk.prefetch of", b->name, &element, &stale))
-    find_element(s, t, &end, "bulk.prefetch of", b->name, &element, &stale);
+  if (n && find_element(s, t, i, "bulk.prefetch of", &element, &stale))
+    find_element(s, t, &end, "bulk.prefetch of", &element, &stale);
 }
 
 /* ---- races */
@@ -252,7 +262,6 @@ static bool is_version(const Sim *s, const SimPage *page, const SimInsn *i, int6
 }
 
 void sim_load(Sim *s, SimThread *t, const SimInsn *i) {
-  const char *name = s->m->buffers[i->place->sym].name;
   SimMemory *m = s->memory[i->place->sym];
   int64_t element;
   uint32_t stale, other;
@@ -261,7 +270,7 @@ void sim_load(Sim *s, SimThread *t, const SimInsn *i) {
     give(t, i, exec_i(0), origin_of(s, i));
     return;
   }
-  if (!find_element(s, t, i, "load of", name, &element, &stale)) {
+  if (!find_element(s, t, i, "load of", &element, &stale)) {
     give_zero(t, i);
     return;
   }
@@ -273,8 +282,8 @@ void sim_load(Sim *s, SimThread *t, const SimInsn *i) {
     SimPage *page = page_of(s, m, element);
     if (s->writes[i->place->sym] &&
         touch_read(&page->touch[element % SIM_PAGE], s->since, s->period, global_number(s, t), &other))
-      sim_race(s, t, i, "race on '%s' at %s: this thread reads what %s writes in the same launch", name,
-               sim_place_text(s, t, i), who_text(s, other));
+      sim_race(s, t, i, "race on '%s' at %s: this thread reads what %s writes in the same launch",
+               s->m->buffers[i->place->sym].name, sim_place_text(s, t, i), who_text(s, other));
     if (!page->written[element % SIM_PAGE]) {
       give_unborn(s, t, i);
       return;
@@ -295,7 +304,6 @@ static uint32_t stored_stale(const SimThread *t, const SimInsn *i, uint32_t at) 
 /* Reports what is stale about the store `i`: its value, its coordinates (`at`), or the condition it is under. */
 static void check_stale_store(Sim *s, const SimThread *t, const SimInsn *i, uint32_t at) {
   uint32_t value = t->stale[i->a];
-  const char *name = s->m->buffers[i->place->sym].name;
   if (!value && !at && !t->doubt)
     return;
   uint32_t origin = value ? value : at ? at : t->doubt_origin;
@@ -303,7 +311,7 @@ static void check_stale_store(Sim *s, const SimThread *t, const SimInsn *i, uint
             value ? "value"
             : at  ? "coordinate"
                   : "condition",
-            name, sim_place_text(s, t, i), sim_origin_text(s, origin));
+            s->m->buffers[i->place->sym].name, sim_place_text(s, t, i), sim_origin_text(s, origin));
 }
 
 void sim_store(Sim *s, SimThread *t, const SimInsn *i) {
@@ -312,7 +320,7 @@ void sim_store(Sim *s, SimThread *t, const SimInsn *i) {
   int64_t element;
   uint32_t stale, other;
   s->stats.stores++;
-  if (!find_element(s, t, i, "store to", buffer->name, &element, &stale))
+  if (!find_element(s, t, i, "store to", &element, &stale))
     return;
   if (is_padding(t, i)) {
     exec_put(m->type, m->data, element, t->slot[i->a]);
@@ -504,7 +512,7 @@ void sim_shared_load(Sim *s, SimThread *t, const SimInsn *i) {
   int64_t cell;
   uint32_t stale;
   s->stats.aloads++;
-  if (!find_element(s, t, i, "aload of", a->array->name, &cell, &stale)) {
+  if (!find_element(s, t, i, "aload of", &cell, &stale)) {
     give_zero(t, i);
     return;
   }
@@ -565,7 +573,7 @@ void sim_shared_store(Sim *s, SimThread *t, const SimInsn *i) {
   int64_t cell;
   uint32_t stale;
   s->stats.astores++;
-  if (!find_element(s, t, i, "astore to", a->array->name, &cell, &stale) ||
+  if (!find_element(s, t, i, "astore to", &cell, &stale) ||
       is_filling(s, t, i, granules_of(s, t, a, cell), a->granules, "write"))
     return;
   touch_cell(s, t, i, granules_of(s, t, a, cell), a->granules);
@@ -590,7 +598,7 @@ void sim_copy(Sim *s, SimThread *t, const SimInsn *i) {
   int64_t cell;
   uint32_t stale;
   s->stats.astores++;
-  if (!find_element(s, t, i, "async.copy to", a->array->name, &cell, &stale))
+  if (!find_element(s, t, i, "async.copy to", &cell, &stale))
     return;
   SimGranule *g = granules_of(s, t, a, cell);
   if (is_filling(s, t, i, g, a->granules, "write"))
@@ -628,7 +636,7 @@ void sim_private_load(Sim *s, SimThread *t, const SimInsn *i) {
   int64_t cell;
   uint32_t stale;
   s->stats.aloads++;
-  if (!find_element(s, t, i, "aload of", a->array->name, &cell, &stale)) {
+  if (!find_element(s, t, i, "aload of", &cell, &stale)) {
     give_zero(t, i);
     return;
   }
@@ -645,7 +653,7 @@ void sim_private_store(Sim *s, SimThread *t, const SimInsn *i) {
   int64_t cell;
   uint32_t stale;
   s->stats.astores++;
-  if (!find_element(s, t, i, "astore to", a->array->name, &cell, &stale))
+  if (!find_element(s, t, i, "astore to", &cell, &stale))
     return;
   t->cells[a->base + cell] =
       (SimCell){t->slot[i->a], s->block_epoch, i->place->sym, i->op->ver, stored_stale(t, i, stale)};

@@ -25,7 +25,7 @@ def in_members(run, own, rank, whole):
     left = [o for o in run if not re.match(r"-fuse=.*[+,]", o)]
     if sliced and "-edges=steps" not in run and "-schedule=warps" not in run and own.random() < 0.7:
         return [re.sub("=", "=1x", o, count=1) if o.startswith("--split=") else o for o in left]
-    taken = SHAPES + ("-chunk=", "-ahead=", "-edges=", "-tiles=") if any(o in run for o in OTHERS) else ()
+    taken = SHAPES + ("-ahead=", "-edges=", "-tiles=") if any(o in run for o in OTHERS) else ()
     left = [o for o in run if not o.startswith(taken) and o != "-schedule=warps"] if taken else run
     left = [o for o in left if not re.match(r"-fuse=.*[+,]", o)]
     left = [re.sub("=", "=1x", o, count=1) if o.startswith(SHAPES) else o for o in left]

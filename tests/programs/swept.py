@@ -14,7 +14,7 @@ def one_step_a_launch(run, own, rank):
     shape = lambda choices: "x".join(str(own.choice(choices)) for _ in range(rank))
     words = own.choice([[], [], ["-schedule=naive"], ["-schedule=overlap"], ["-fuse=none"]] + [["-schedule=stream"]] * gpu)
     if "-schedule=stream" in words:  # blocks and elements of such tiles are 1 where they walk
-        return left, words, gpu
+        return left, words + [f"-chunk={own.choice([1, 2, 3, 5, 8, 16])}"] * (own.random() < 0.95), gpu  # the default walks 128 rows, most of them beyond the grid
     words = words + ["-block=" + shape([4, 8] if gpu else [5, 9, 16])] * (own.random() < 0.4)
     return left, words + ["-elems=" + shape([1, 1, 2])] * (gpu and own.random() < 0.3), gpu
 
