@@ -30,6 +30,7 @@ class Maker:
         self.rank = self.r.choice([1, 1, 2, 2, 2, 3])
         self.sizes = {1: [29], 2: [11, 13], 3: [6, 7, 8]}[self.rank]
         self.fields, self.text, self.steps = [], [], self.r.randint(0, 5)
+        self.narrow, self.forms = [], None              # names of fields and arrays of f32, which are read as f64; what expressions are made of in place of both lists
         self.steps = random.Random(seed * 7 + 4).randint(20, 40) if LONG else self.steps
 
     def pick(self, *of):
@@ -62,7 +63,24 @@ class Maker:
         part = "[%d]" % self.r.randint(0, 1) if f["vector"] else ""
         if part and not off:
             off = "[" + ", ".join("0" for _ in range(self.rank)) + "]"
-        return f["name"] + level + off + part
+        return self.wide(f["name"]) % (f["name"] + level + off + part)
+
+    def wide(self, name):
+        """What a value of that field is as f64, with %s for it."""
+        return "f64(%s)" if name in self.narrow else "%s"
+
+    def kept(self, name, value):
+        """The value as that field keeps it."""
+        return "f32(%s)" % value if name in self.narrow else value
+
+    def widened(self, text):
+        """An expression that reads u and v as they are, with all in f64."""
+        return re.sub(r"\b[uv]\b", lambda m: self.wide(m[0]) % m[0], text)
+
+    def set_to(self, f, depth, other):
+        """A value for the field, a vector of two if it has these."""
+        one = lambda d: self.kept(f["name"], self.value(d))
+        return "{%s, %s}" % (one(other[0]), one(other[1])) if f["vector"] else one(depth())
 
     def expr(self, depth):
         if depth == 0:
@@ -76,7 +94,7 @@ class Maker:
                 return "km[member]"
             k = self.r.random()
             return self.access() if k < 0.7 else self.pick("p", "q", "w", "0.7", "(0.1 * f64(idx(%d)))" % self.r.randrange(self.rank), "src[1]" if self.starting else "(0.05 * f64(step))")
-        forms = SMOOTH if self.smooth or self.r.random() < 0.75 else KINKED
+        forms = self.forms or SMOOTH if self.forms or self.smooth or self.r.random() < 0.75 else KINKED
         return "(" + self.r.choice(forms).format(a=self.expr(depth - 1), b=self.expr(self.r.randint(0, depth - 1)), c=self.expr(0), p=self.pick("p", "(1.5 + q)")) + ")"
 
     def region(self):
@@ -110,9 +128,7 @@ class Maker:
             pieces = ["[0%s]" % rest, "[1 .. N0-2%s]" % rest] + (["[N0-1%s]" % rest] if self.r.random() < 0.5 else [])
         self.rounds = not any(f["temp"] for f in chosen) and self.more.random() < 0.25
         def one():
-            def v(f):
-                return "{%s, %s}" % (self.value(2), self.value(1)) if f["vector"] else self.value(self.r.randint(1, 3))
-            return " ".join("%s = %s;" % (f["name"], v(f)) for f in chosen)
+            return " ".join("%s = %s;" % (f["name"], self.set_to(f, lambda: self.r.randint(1, 3), (2, 1))) for f in chosen)
         def where(p):
             p = "[G]" if p == "G" else p
             return p[:-1] + " where %s]" % self.r.choice(self.masks) if self.masks and not any(f["temp"] for f in chosen) and self.r.random() < 0.5 else p
@@ -134,11 +150,13 @@ class Maker:
         if self.masks and not f["temp"] and self.r.random() < 0.6:
             dry = self.pick("self", "0.3", "odd about q", "odd about 0.2") if not f["vector"] else "self"
             f["mask"] = " where %s dry %s" % (self.r.choice(self.masks), dry)
+        if name in self.narrow:
+            f["rule"], f["mask"] = [x and x.replace("about q", "about f32(q)") for x in (f["rule"], f["mask"])]
         self.fields.append(f)
         shared = self.members and f["input"] and not f["mask"] and self.many.random() < 0.5
         f["shape"] = ([self.members] if self.members and not shared else []) + f["shape"]
         words = (" temp" if f["temp"] else "") + (" input" if f["input"] else "") + (" history %d" % f["history"] if f["history"] else "") + " shared" * shared
-        self.text.append("field %s : f64%s on G%s%s%s;" % (name, "[2]" if f["vector"] else "", f["mask"], " outside " + f["rule"] if f["rule"] else "", words))
+        self.text.append("field %s : %s%s on G%s%s%s;" % (name, "f32" if name in self.narrow else "f64", "[2]" if f["vector"] else "", f["mask"], " outside " + f["rule"] if f["rule"] else "", words))
 
     def profile(self):
         """A field without a dimension, or two."""
@@ -172,12 +190,12 @@ class Maker:
             f["ready"] = self.r.random() < 0.4
             if f["ready"]:
                 f["ready"] = False
-                v = "{%s, %s}" % (self.value(1), self.value(1)) if f["vector"] else self.value(2)
+                v = self.set_to(f, lambda: 2, (1, 1))
                 f["ready"] = True
                 self.inits.append(f["name"])
                 self.text.append("init z%s(%s)[G] = %s;" % (f["name"], f["name"], v))
                 if f["history"] and self.r.random() < 0.5:
-                    v = "{%s, %s}" % (self.value(1), self.value(1)) if f["vector"] else self.value(1)
+                    v = self.set_to(f, lambda: 1, (1, 1))
                     self.text.append("init y%s(%s@1)[G] = %s;" % (f["name"], f["name"], v))
         for f in states:
             f["ready"] = True
@@ -196,18 +214,42 @@ class Maker:
                 if self.part and self.between is None and not self.members and self.part.random() < 0.4:
                     self.between = "e"
                     kind = "sum" if self.smooth else self.part.choice(["sum", "max", "min"])
-                    self.text.append("reduce e = %s(0.02 * u * u + 0.01 * p * v) over G every %d;" % (kind, self.part.choice([1, 2, 3])))
+                    self.text.append("reduce e = %s(%s) over G every %d;" % (kind, self.widened("0.02 * u * u + 0.01 * p * v"), self.part.choice([1, 2, 3])))
                     sums += ["0.5 * t1 + tanh(e)", "q * e"]
-                self.text.append("update %s = %s;" % (s, self.more.choice(["0.9 * t0 + 0.05 * f64(step)", "sin(t0) + 0.1", "t0 + 0.1 * t1"] + 2 * sums)))
+                self.text.append("update %s = %s;" % (s, self.widened(self.more.choice(["0.9 * t0 + 0.05 * f64(step)", "sin(t0) + 0.1", "t0 + 0.1 * t1"] + 2 * sums))))
+
+    def injected(self, value, at):
+        return "0.3 * sin(%s) * src[%s]" % (value, at)
+
+    def missed(self, u):
+        """What a loss adds up of a value."""
+        return "0.5 * %s * %s" % (u, u)
+
+    def grid(self):
+        """Words behind the steps of the grid."""
+        return ""
+
+    def more_inputs(self):
+        """Declarations of what a kind of programs has beside; further stencils of it, and names that its gradient is to."""
+        return []
+    def more_stencils(self, n):
+        return []
+    def more_names(self):
+        return []
+    def arrays(self, rnd):
+        """Their launch-time arrays, with values of the chances rnd and shapes."""
+        return {}
 
     def make(self):
         add = self.text.append
         add("param " + ", ".join("N%d = %d" % (d, n) for d, n in enumerate(self.sizes)) + ", nr = 4;")
         add("param R = %d;" % self.more.randint(0, 3))
         add("param p : f64 = 1.1, q : f64 = 0.3;\nlet w = sin(p) * q;\nparam r[nr] : i32, src[6] : f64;")
-        add("grid G = [%s], %d;" % (", ".join("0 .. N%d-1" % d for d in range(self.rank)), self.steps))
+        add("grid G = [%s], %d%s;" % (", ".join("0 .. N%d-1" % d for d in range(self.rank)), self.steps, self.grid()))
         if self.members:
             add("members %d;\nparam km[%d] : f64;" % (self.members, self.members))
+        for line in self.more_inputs():
+            add(line)
         if self.r.random() < 0.4:
             self.coast()
         if self.more.random() < (0.7 if self.part else 0.35):
@@ -227,10 +269,12 @@ class Maker:
         for n in range(self.r.randint(1, 3) + temp):
             self.change()
             self.stencil(n)
+            for line in self.more_stencils(n):
+                add(line)
             if self.r.random() < 0.3:
                 rest = ", ".join(["r"] + ["N%d / 2" % d for d in range(1, self.rank)])
                 self.reach = 0
-                add("inject i%d(u) += 0.3 * sin(%s) * src[%s] at [%s];" % (n, self.value(1), self.pick("step", "point"), rest))
+                add("inject i%d(u) += %s at [%s];" % (n, self.kept("u", self.injected(self.value(1), self.pick("step", "point"))), rest))
         self.change()
         for f in self.fields:
             f["ready"] = not f["temp"]
@@ -243,9 +287,10 @@ class Maker:
                 self.reach = 0
             e = self.expr(self.r.randint(1, 2))
             u = "x" if any(f["name"] == "x" and not f["vector"] for f in self.fields) and self.r.random() < 0.4 else "u"
-            add("loss l%d += 0.5 * %s * %s + 0.1 * %s %s %s;" % (k, u, u, e, where, due))
+            add("loss l%d += %s + 0.1 * %s %s %s;" % (k, self.missed(self.wide(u) % u), e, where, due))
             terms.append(self.pick("", "2 * ", "-0.3 * ") + "l%d" % k)
         self.names = ["u", "v", "p", "q", "src"] + ["km"] * (self.members > 0) + self.scalars[:1] * (self.members > 0) + (["c"] if any(f["name"] == "c" for f in self.fields) and "c" not in self.inits else []) + (["x"] if any(f["name"] == "x" for f in self.fields) else [])
+        self.names += self.more_names()
         return "\n".join(self.text) + "\n", " + ".join(terms)
 
 
@@ -271,8 +316,8 @@ class Refused(Exception):
 class Case:
     """One program on disk, with its inputs, in folder `at`."""
 
-    def __init__(self, stc, at, seed, smooth):
-        self.stc, self.at, self.m = stc, at, Maker(seed, smooth)
+    def __init__(self, stc, at, seed, smooth, maker=Maker):
+        self.stc, self.at, self.m = stc, at, maker(seed, smooth)
         self.text, self.terms = self.m.make()
         rnd = random.Random(seed + 1)
         self.values, self.shapes = {}, {}
@@ -286,16 +331,21 @@ class Case:
             self.shapes[f["name"]] = shape
             self.values[f["name"]] = [rnd.uniform(-1, 1) for _ in range(math.prod(shape))]
         save(os.path.join(at, "r.npy"), sorted(rnd.sample(range(self.m.sizes[0]), 4)), "<i4", "i")
-        save(os.path.join(at, "src.npy"), [rnd.uniform(-1, 1) for _ in range(6)])
+        floats = ("<f4", "f") if "src" in self.m.narrow else ("<f8", "d")
+        save(os.path.join(at, "src.npy"), [rnd.uniform(-1, 1) for _ in range(6)], *floats)
         self.arrays = ["r", "src"] + ["km"] * (self.m.members > 0)
-        save(os.path.join(at, "km.npy"), [rnd.uniform(-1, 1) for _ in range(self.m.members)])
+        save(os.path.join(at, "km.npy"), [rnd.uniform(-1, 1) for _ in range(self.m.members)], *floats)
+        for n, (values, shape) in self.m.arrays(rnd).items():
+            self.arrays.append(n)
+            save(os.path.join(at, n + ".npy"), values, shape=shape)
         self.names = list(self.m.names)
 
     def gradient(self, device, values=None, defines=(), extra=()):
         """The value and the derivatives by name; names that do not matter are left out of the program."""
         values = values or self.values
         for n, v in values.items():
-            save(os.path.join(self.at, n + ".npy"), v, shape=self.shapes[n])
+            single = ("<f4", "f") if n in self.m.narrow else ("<f8", "d")
+            save(os.path.join(self.at, n + ".npy"), v, *single, shape=self.shapes[n])
         while True:
             path, out = os.path.join(self.at, "a.stn"), os.path.join(self.at, "out")
             os.makedirs(out, exist_ok=True)
@@ -311,7 +361,7 @@ class Case:
                 self.names = [n for n in self.names if n not in idle]
                 continue
             raise (Refused if idle or "gradient" in done.stderr and "does not influence" in done.stderr or "is computed only where" in done.stderr or
-                   "is not computed where" in done.stderr else RuntimeError)(done.stderr)
+                   "is not computed where" in done.stderr else RuntimeError)("exit %d: %s" % (done.returncode, done.stderr))
         got = {}
         for line in done.stdout.splitlines():
             w = line.split()
