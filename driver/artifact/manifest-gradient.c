@@ -57,19 +57,31 @@ static json_t *inner(StcProgram *backward) {
   return o;
 }
 
+/* The checksum of the backward artifact, whose file must be the one that belongs to this manifest. NULL after an error.
+ */
+static const char *artifact_checksum(const ManifestWriter *w) {
+  const char *bytes;
+  size_t size;
+  if (stc_program_emit(w->program->backward, STC_EMIT_OBJ, &bytes, &size))
+    return NULL;
+  return arena_printf(w->arena, "%08x", manifest_checksum(bytes, size, ""));
+}
+
 json_t *manifest_gradient(const ManifestWriter *w) {
+  const char *sum = artifact_checksum(w);
   const Module *m = w->program->source;
   const AdjointFacts *f = &w->program->adjoint->facts;
   json_t *given = json_array();
   for (int i = 0; i < w->program->adjoint->ngiven; i++)
     json_array_append_new(given, json_string(w->program->adjoint->given[i]));
-  json_t *program = inner(w->program->backward);
+  json_t *program = sum ? inner(w->program->backward) : NULL;
   if (!program)
     return json_decref(given), NULL;
-  return OBJECT("artifact", json_string(arena_printf(w->arena, "back.%s", target_suffix(w->target))), "last",
-                json_string(ADJOINT_LAST), "losses", losses(m), "by", by(m), "given", given, "inputs",
-                pairs(f->ninputs, f->inputs), "saved", pairs(f->nsaved, f->saved), "after", pairs(f->nafter, f->after),
-                "ends", pairs(f->nends, f->ends), "derivatives", pairs(f->nbars, f->bars), "filled",
-                pairs(f->nfilled, f->filled), "scalars", pairs(f->nscalars, f->scalars), "states",
-                pairs(f->nstates, f->states), "elements", elements(f), "program", program);
+  return OBJECT("artifact", json_string(arena_printf(w->arena, "back.%s", target_suffix(w->target))),
+                "artifact_checksum", json_string(sum), "last", json_string(ADJOINT_LAST), "losses", losses(m), "by",
+                by(m), "given", given, "inputs", pairs(f->ninputs, f->inputs), "saved", pairs(f->nsaved, f->saved),
+                "after", pairs(f->nafter, f->after), "ends", pairs(f->nends, f->ends), "derivatives",
+                pairs(f->nbars, f->bars), "filled", pairs(f->nfilled, f->filled), "scalars",
+                pairs(f->nscalars, f->scalars), "states", pairs(f->nstates, f->states), "elements", elements(f),
+                "program", program);
 }

@@ -2,6 +2,7 @@
 #include "driver/artifact/manifest.h"
 
 #include <math.h>
+#include <string.h>
 
 json_t *manifest_constant(Const c, Type t) {
   if (t == TY_BOOL)
@@ -61,4 +62,16 @@ json_t *manifest_expression(const ManifestWriter *w, const Block *b) {
     json_array_append_new(list, o);
   }
   return list;
+}
+
+uint32_t manifest_checksum(const char *bytes, size_t n, const char *but) {
+  uint32_t crc = ~(uint32_t)0;
+  for (size_t i = 0; i < n; i++) {
+    if (bytes[i] && strchr(but, bytes[i]))
+      continue;
+    crc ^= (unsigned char)bytes[i];
+    for (int bit = 0; bit < 8; bit++)
+      crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+  }
+  return ~crc;
 }

@@ -611,19 +611,6 @@ static int schema_version(const StcProgram *p, const Module *m) {
   return m->nlists || m->nprobes ? SCHEMA_WITH_POINTS : SCHEMA_VERSION;
 }
 
-/* The text's checksum: the CRC-32 (that of zlib) of its bytes without white space. */
-static uint32_t checksum(const char *text) {
-  uint32_t crc = ~(uint32_t)0;
-  for (const char *c = text; *c; c++) {
-    if (strchr(" \t\r\n", *c))
-      continue;
-    crc ^= (unsigned char)*c;
-    for (int bit = 0; bit < 8; bit++)
-      crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
-  }
-  return ~crc;
-}
-
 char *manifest_text(Workspace *ws, const StcProgram *p, const Module *m, const Target *t) {
   ManifestWriter w = {ws->arena, p, m, t};
   json_t *o = OBJECT("schema", json_string("stc-manifest"), "schema_version", json_integer(schema_version(p, m)),
@@ -654,7 +641,7 @@ char *manifest_text(Workspace *ws, const StcProgram *p, const Module *m, const T
     return NULL;
   copy = arena_printf(ws->arena, "%s\n", text);
   free(text);
-  uint32_t sum = checksum(copy);
+  uint32_t sum = manifest_checksum(copy, strlen(copy), " \t\r\n");
   snprintf(copy + strlen(copy) - strlen("00000000\"\n}\n"), strlen("00000000\"\n}\n") + 1, "%08x\"\n}\n", sum);
   return copy;
 }

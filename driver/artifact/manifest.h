@@ -26,6 +26,9 @@ json_t *manifest_box(const ManifestWriter *w, const Box *b);
 /* A launch-time expression as a list of operations; arguments are places in the list, the last element is the value. */
 json_t *manifest_expression(const ManifestWriter *w, const Block *b);
 
+/* The CRC-32 (that of zlib) of `n` bytes without those that stand in `but`, a string. */
+uint32_t manifest_checksum(const char *bytes, size_t n, const char *but);
+
 /* ---------------------------------------------------------------- manifest-host.c */
 
 /* The host program: init, the sequences of the time loop and of the loops in it, reductions, probes. */

@@ -15,17 +15,28 @@ const char *const emit_names[] = {"ast",    "sir",     "kir", "llvm", "asm",    
                                   "header", "fortran", "so",  "plan", "launcher", NULL};
 enum { EMIT_MANIFEST = STC_EMIT_OBJ + 1, EMIT_HEADER, EMIT_FORTRAN, EMIT_SO, EMIT_PLAN, EMIT_LAUNCHER, EMIT_UNKNOWN };
 
+/* What stands before a name that is asked of the backward program in place of the program itself. */
+static const char of_backward[] = "back.";
+
+/* Is that asked for? */
+static bool is_of_backward(const Command *c) {
+  return c->emit && strncmp(c->emit, of_backward, strlen(of_backward)) == 0;
+}
+
 /* The number of the name, EMIT_UNKNOWN if there is none such. */
 static int find_emit(const char *name) {
   int i = 0;
+  if (strncmp(name, of_backward, strlen(of_backward)) == 0)
+    name += strlen(of_backward);
   while (emit_names[i] && strcmp(emit_names[i], name) != 0)
     i++;
   return i;
 }
 
-/* The bytes of one kind of output. */
-static StcStatus emit_bytes(StcProgram *p, int what, const char **bytes, size_t *size) {
+/* The bytes of one kind of output that the program, or its backward program, is made into. */
+static StcStatus emit_bytes(const Command *c, StcProgram *p, int what, const char **bytes, size_t *size) {
   StcStatus s;
+  p = is_of_backward(c) ? p->backward : p;
   if (what <= STC_EMIT_OBJ)
     return stc_program_emit(p, (StcEmit)what, bytes, size);
   s = what == EMIT_MANIFEST   ? stc_program_manifest(p, bytes)
@@ -44,9 +55,9 @@ static const char *with_ending(Arena *a, const char *path, const char *ending) {
   return arena_printf(a, "%.*s.%s", (int)n, path, ending);
 }
 
-/* What a command writes: a file and its bytes; kind: of emit_names, EMIT_RULE, or EMIT_BACKWARD: the artifact
- * of the backward program. */
-enum { EMIT_RULE = EMIT_UNKNOWN + 1, EMIT_BACKWARD, MOST_FILES = 5 };
+/* What a command writes: a file and its bytes; kind: of emit_names, EMIT_RULE, or EMIT_BACKWARD and
+ * EMIT_BACKWARD_HEADER: the artifact of the backward program, and its header. */
+enum { EMIT_RULE = EMIT_UNKNOWN + 1, EMIT_BACKWARD, EMIT_BACKWARD_HEADER, MOST_FILES = 6 };
 typedef struct Output {
   int kind;
   const char *path;
@@ -74,13 +85,17 @@ static StcStatus output_bytes(const Command *c, StcProgram *p, const OutputList 
   const char *paths[MOST_FILES];
   if (l->file[i].kind == EMIT_BACKWARD)
     return stc_program_emit(p->backward, STC_EMIT_OBJ, bytes, size);
-  if (l->file[i].kind != EMIT_RULE)
-    return emit_bytes(p, l->file[i].kind, bytes, size);
+  if (l->file[i].kind != EMIT_RULE && l->file[i].kind != EMIT_BACKWARD_HEADER)
+    return emit_bytes(c, p, l->file[i].kind, bytes, size);
+  StcStatus s = STC_OK;
   for (int k = 0; k < i; k++)
     paths[k] = l->file[k].path;
-  *bytes = depfile_text(c, p, paths, i);
-  *size = *bytes ? strlen(*bytes) : 0;
-  return *bytes ? STC_OK : STC_USAGE;
+  if (l->file[i].kind == EMIT_BACKWARD_HEADER)
+    s = stc_program_header(p->backward, bytes);
+  else
+    *bytes = depfile_text(c, p, paths, i);
+  *size = !s && *bytes ? strlen(*bytes) : 0;
+  return s || *bytes ? s : STC_USAGE;
 }
 
 /* -v: what kernels there are, if any were made. */
@@ -137,6 +152,7 @@ static const char *output_what(const Command *c, const OutputList *l, int i) {
   return kind == EMIT_RULE                 ? c->depfile ? "-MF" : "-MD; name the rule's file with -MF"
          : c->emit || kind == STC_EMIT_OBJ ? "-o"
          : kind == EMIT_BACKWARD           ? "the backward artifact beside it"
+         : kind == EMIT_BACKWARD_HEADER    ? "the header beside the backward artifact"
          : kind == EMIT_MANIFEST           ? "the manifest beside the artifact"
                                            : "the header beside the artifact";
 }
@@ -227,7 +243,8 @@ static StcStatus check_backward(const Command *c, const char *out, const char *p
          STC_USAGE;
 }
 
-/* Adds the artifact of the backward program, if there is one, behind the artifact. Only once the program is final. */
+/* Adds the artifact of the backward program, if there is one, behind the artifact, and on the host its header. Only
+ * once the program is final. */
 static StcStatus list_backward(const Command *c, StcProgram *p, OutputList *l) {
   StcProgram *backward;
   StcStatus s = stc_program_backward(p, &backward);
@@ -235,9 +252,12 @@ static StcStatus list_backward(const Command *c, StcProgram *p, OutputList *l) {
     return s;
   const char *suffix = stc_program_suffix(p), *out = l->file[0].path;
   const char *path = with_ending(c->arena, out, arena_printf(c->arena, "back.%s", suffix));
-  memmove(&l->file[2], &l->file[1], sizeof l->file[1] * (size_t)(l->n - 1));
+  int more = program_has_threads(p) ? 1 : 2;
+  memmove(&l->file[1 + more], &l->file[1], sizeof l->file[1] * (size_t)(l->n - 1));
   l->file[1] = (Output){EMIT_BACKWARD, path};
-  l->n++;
+  if (more > 1)
+    l->file[2] = (Output){EMIT_BACKWARD_HEADER, with_ending(c->arena, out, "back.h")};
+  l->n += more;
   s = check_backward(c, out, path, suffix);
   if (!s)
     s = check_outputs(c, l);
@@ -250,7 +270,7 @@ static StcStatus check_terminal(const Command *c, StcProgram *p, const OutputLis
   size_t size;
   if (!c->emit || strcmp(l->file[0].path, "-") != 0 || !isatty(STDOUT_FILENO))
     return STC_OK;
-  StcStatus s = emit_bytes(p, l->file[0].kind, &bytes, &size);
+  StcStatus s = emit_bytes(c, p, l->file[0].kind, &bytes, &size);
   if (!s && memchr(bytes, 0, size))
     return context_error(c->context, "-emit=%s: these are no characters for a terminal; use -o FILE", c->emit),
            STC_USAGE;
@@ -265,7 +285,7 @@ static StcStatus emit(const Command *c, StcProgram *p, OutputList *l) {
   }
   const char *text;
   size_t size;
-  StcStatus s = shared_object_write(p, l->file[0].path);
+  StcStatus s = shared_object_write(is_of_backward(c) ? p->backward : p, l->file[0].path);
   if (!s)
     remark_kernels(c, p);
   if (!s && l->n > 1)
@@ -279,6 +299,19 @@ static void say_stopped(void *user) {
   context_error(c->context, "stopped; no file was written");
 }
 
+/* Makes the backward program that -emit=back.WHAT is of. Only once the program is final. */
+static StcStatus make_backward(const Command *c, StcProgram *p) {
+  StcProgram *backward;
+  StcStatus s = stc_program_backward(p, &backward);
+  if (!s && !backward)
+    s = (context_error(c->context,
+                       "-emit=%s: the program has no gradient that an artifact can have: write 'gradient LOSS to "
+                       "NAMES', or do what the warning asks for",
+                       c->emit),
+         STC_INPUT);
+  return s;
+}
+
 /* Reads the program, and makes and writes what is asked for. */
 static StcStatus compile(const Command *c) {
   StcProgram *p;
@@ -286,7 +319,7 @@ static StcStatus compile(const Command *c) {
     const char *near = near_match(c->emit, emit_names);
     return context_error(c->context,
                          "-emit=%s: there are ast, sir, kir, llvm, asm, obj, manifest, header, fortran, so, plan and "
-                         "launcher%s%s%s",
+                         "launcher, and all of them of the backward program, such as back.header%s%s%s",
                          c->emit, near ? "; is " : "", near ? near : "", near ? " meant?" : ""),
            STC_USAGE;
   }
@@ -309,6 +342,8 @@ static StcStatus compile(const Command *c) {
     tune_remark(c, tuned);
   if (!s && !c->emit)
     s = list_backward(c, p, &files);
+  else if (!s && is_of_backward(c))
+    s = make_backward(c, p);
   if (!s)
     s = emit(c, p, &files);
   stc_program_free(p);

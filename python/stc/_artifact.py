@@ -142,6 +142,8 @@ class Artifact(Owner):
             file = self._path.with_suffix("." + facts["artifact"])
             if not file.exists():
                 raise FileNotFoundError(errno.ENOENT, "the artifact that computes the gradient is not there; `stc FILE` writes it beside the artifact", str(file))
+            if facts.get("artifact_checksum", now := f"{zlib.crc32(file.read_bytes()):08x}") != now:
+                raise _wrong(f"{file} is not the artifact that was written with this manifest: a gradient by both would be wrong; make them anew")
             backward = self._backward = Artifact(facts["program"], file, self._device)
         count = None if steps is None else whole("steps", steps, 0, I64 - 1)
         unknown = {n for n in fields if n not in self._arrays and n not in self.fields}

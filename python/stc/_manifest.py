@@ -54,10 +54,10 @@ _SHAPE = {
 _SHAPE["rank"] = lambda v: v in (1, 2, 3) and not isinstance(v, bool)
 _PAIRS = [{"name": _text, "from": _text}]
 _GRADIENT = {
-    "artifact": _one_of("back.ptx", "back.hsaco", "back.o"), "last": _text, "given": [_text], "losses": [{"name": _text, "every": _number(0), "factor": _factor}],
+    "artifact": _one_of("back.ptx", "back.hsaco", "back.o"), "artifact_checksum": _text, "last": _text, "given": [_text], "losses": [{"name": _text, "every": _number(0), "factor": _factor}],
     "by": [{"name": _text, "kind": _one_of("field", "array", "param")}], "elements": [{"bar": _text, "number": _text, "array": _text}],
     **{key: _PAIRS for key in ("inputs", "saved", "after", "ends", "derivatives", "filled", "scalars", "states")}}
-_OPTIONAL = {"scratch_bytes", "multiples", "loops", "frames", "cluster", "members", "each", "once", "tiles", "list", "columns"}
+_OPTIONAL = {"scratch_bytes", "multiples", "loops", "frames", "cluster", "members", "each", "once", "tiles", "list", "columns", "artifact_checksum"}
 
 
 def _fits(value: Any, shape: Any, where: str) -> None:

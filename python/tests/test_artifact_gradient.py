@@ -198,8 +198,16 @@ def test_what_has_no_gradient(tmp_path, heat_text, capfd):
     path = build(tmp_path, SOURCE)
     data = json.loads(path.read_text())
     assert "gradient" not in json.loads(stc.compile(SOURCE).emit("manifest"))      # which has no backward artifact beside it
-    data["gradient"]["saved"][0]["name"] = "none"
-    assert "gradient.saved names 'none'" in check(data)
-    (tmp_path / "p.back.o").unlink()
+    saved = data["gradient"]["saved"][0]
+    assert "gradient.saved names 'none'" in check({**data, "gradient": {**data["gradient"], "saved": [{**saved, "name": "none"}]}})
+    artifact = tmp_path / "p.back.o"
+    written, other = artifact.read_bytes(), SOURCE.replace("u * u) +", "3 * u * u) +")
+    build(tmp_path, other)                                                          # of which the manifest alone is lost
+    path.write_text(json.dumps({key: v for key, v in data.items() if key != "checksum"}))
+    for wrong in (artifact.read_bytes(), written[:-1] + bytes([written[-1] ^ 1])):
+        artifact.write_bytes(wrong)
+        with pytest.raises(stc.InputError, match="p.back.o is not the artifact that was written with this manifest"):
+            stc.load(path).gradient(source_values())
+    artifact.unlink()
     with pytest.raises(FileNotFoundError, match="`stc FILE` writes it beside the artifact: .*p.back.o"):
         stc.load(path).gradient(source_values())
