@@ -72,7 +72,7 @@ static void fence(Emit *e, LLVMAtomicOrdering order, bool local) {
 }
 
 static void barrier(Emit *e) {
-  bool local = !kernel_passes_memory(e->k);
+  bool local = !e->passes;
   fence(e, LLVMAtomicOrderingRelease, local);
   emit_intrinsic(e, e->here.b, "llvm.amdgcn.s.barrier", 0, NULL, 0, NULL);
   fence(e, LLVMAtomicOrderingAcquire, local);

@@ -82,15 +82,14 @@ void emit_arg_types(Emit *e, LLVMTypeRef *types) {
 /* What other threads read and write on the other side of a barrier is an access through the same pointer that `noalias`
  * would deny: stores would be taken for overwritten, and loads be taken from before the barrier. */
 void emit_arg_attributes(Emit *e) {
-  bool passes = kernel_passes_memory(e->k);
   for (int i = 0; i < e->k->nargs; i++) {
     const KArg *a = &e->k->args[i];
     if (a->kind != KARG_BUFFER)
       continue;
     unsigned p = (unsigned)i + 1;
-    if (!(passes && a->writes))
+    if (!(e->passes && a->writes))
       emit_attribute(e, e->fn, p, "noalias", 0);
-    emit_attribute(e, e->fn, p, "align", (uint64_t)kernel_alignment(e->m, e->k, a->index));
+    emit_attribute(e, e->fn, p, "align", (uint64_t)e->alignments[i]);
     if (!a->writes)
       emit_attribute(e, e->fn, p, "readonly", 0);
     else if (!a->reads)

@@ -521,6 +521,8 @@ static bool is_reducing(const Module *m, const Kernel *k) {
 /* Forgets what was known about the last function, and begins one of kernel `k`. */
 static void reset_kernel(Emit *e, const Kernel *k) {
   e->k = k;
+  e->alignments = kernel_alignments(e->arena, e->m, k);
+  e->passes = kernel_passes_memory(k);
   e->fn = NULL;
   e->args = ARENA_ARRAY(e->arena, LLVMValueRef, k->nargs + 1);
   for (int d = 0; d < MAX_RANK; d++)

@@ -143,6 +143,8 @@ typedef struct Emit {
   LLVMTypeRef i1, i8, i32, i64, ptr; /* ptr: address space 0 */
   bool libm;                         /* a mathematical function was called by name */
   const Kernel *k;
+  const int64_t *alignments; /* of its arguments: kernel_alignments */
+  bool passes;               /* kernel_passes_memory */
   bool reduces; /* it is a reduction's: infinities are identities, and NaN is to be found, under fast-math too */
   LLVMValueRef fn;
   LLVMValueRef *args;           /* kernel argument i */

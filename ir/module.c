@@ -583,19 +583,27 @@ int part_dimension(const Module *m) {
   return n == 1 ? found : -1;
 }
 
-/* A buffer, and the most bytes that an op seen so far moves to or from it at once. */
+/* For each buffer, the most elements that an op seen so far moves to or from it at once; of `only` alone, if it is not
+ * negative. */
 typedef struct Widest {
-  int buffer;
-  int elements;
+  int only, *elements;
 } Widest;
 
 /* Notes how much `op` moves (a block_walk callback). */
 static void note_width(void *user, Op *op) {
   Widest *w = user;
-  if (op_buffer_read(op) != w->buffer && op_buffer_written(op) != w->buffer)
-    return;
-  int n = op_is_bulk(op) ? VECTOR_BYTES : op_elements(op);
-  w->elements = n > w->elements ? n : w->elements;
+  int at[] = {op_buffer_read(op), op_buffer_written(op)};
+  for (int i = 0; i < 2; i++)
+    if (at[i] >= 0 && (w->only < 0 || at[i] == w->only)) {
+      int n = op_is_bulk(op) ? VECTOR_BYTES : op_elements(op), *most = &w->elements[w->only < 0 ? at[i] : 0];
+      *most = n > *most ? n : *most;
+    }
+}
+
+/* Bytes that the address of buffer `b`, of which so many elements are moved at once, is to be a multiple of. */
+static int64_t alignment(const Module *m, int b, int elements) {
+  int64_t bytes = (int64_t)elements * type_size(buffer_type(m, b));
+  return bytes < VECTOR_BYTES ? bytes : VECTOR_BYTES;
 }
 
 /* Is buffer `b` among the arguments of `k`? */
@@ -607,11 +615,22 @@ static bool takes_buffer(const Kernel *k, int b) {
 }
 
 int64_t kernel_alignment(const Module *m, const Kernel *k, int buffer) {
-  Widest w = {buffer, 1};
+  int elements = 1;
   if (takes_buffer(k, buffer))
-    block_walk(k->body, note_width, &w);
-  int64_t bytes = (int64_t)w.elements * type_size(buffer_type(m, buffer));
-  return bytes < VECTOR_BYTES ? bytes : VECTOR_BYTES;
+    block_walk(k->body, note_width, &(Widest){buffer, &elements});
+  return alignment(m, buffer, elements);
+}
+
+int64_t *kernel_alignments(Arena *a, const Module *m, const Kernel *k) {
+  int64_t *bytes = ARENA_ARRAY(a, int64_t, k->nargs + 1);
+  Widest w = {-1, ARENA_ARRAY(a, int, m->nbuffers + 1)};
+  for (int b = 0; b < m->nbuffers; b++)
+    w.elements[b] = 1;
+  block_walk(k->body, note_width, &w);
+  for (int i = 0; i < k->nargs; i++)
+    if (k->args[i].kind == KARG_BUFFER)
+      bytes[i] = alignment(m, k->args[i].index, w.elements[k->args[i].index]);
+  return bytes;
 }
 
 static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
@@ -626,12 +645,14 @@ int64_t *buffer_alignments(const Module *m) {
           *field = ARENA_ARRAY(m->arena, int64_t, m->nfields + 1);
   for (int b = 0; b < m->nbuffers; b++)
     most[b] = type_size(buffer_type(m, b));
-  for (int i = 0; i < m->nkernels; i++)
+  for (int i = 0; i < m->nkernels; i++) {
+    const int64_t *needs = kernel_alignments(m->arena, m, &m->kernels[i]);
     for (int a = 0; a < m->kernels[i].nargs; a++) {
       const KArg *arg = &m->kernels[i].args[a];
       if (arg->kind == KARG_BUFFER)
-        most[arg->index] = larger(most[arg->index], kernel_alignment(m, &m->kernels[i], arg->index));
+        most[arg->index] = larger(most[arg->index], needs[a]);
     }
+  }
   for (int b = 0; b < m->nbuffers; b++) {
     int root = buffer_root(m, &m->buffers[b]);
     if (root >= 0)
