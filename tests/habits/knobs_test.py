@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""knobs_test.py SOURCE BUILD CMAKE: a knob of schedules is a row of ir/knobs.def, and nothing more has to be named for it to be there.
+"""knobs_test.py SOURCE BUILD [--build CMAKE]: a knob of schedules is a row of ir/knobs.def, and nothing more has to be named for it to be there.
 
-Builds a copy of the sources in BUILD (kept, so that a second run compiles what has changed) whose table has two more rows, of knobs that mean
-nothing, and looks for these where people meet knobs: options, help, manual, completion, messages of the command and of the library, plans as
+--build builds a copy of the sources in BUILD (kept, so that a second run compiles what has changed) whose table has two more rows, of knobs that
+mean nothing, under the thread sanitizer, for unit/threads_test.c is run in this build, too. Without it looks for these knobs where people meet knobs: options, help, manual, completion, messages of the command and of the library, plans as
 text, C's header as it is and as it is installed, Python with its types. unit.knobs_test, built there, goes through the table by itself."""
 import os
 import re
@@ -95,7 +95,8 @@ def check_python(tree, build):
     """The package takes the knobs from the library; its types are made."""
     types = (build / "python/_knob_types.pyi").read_text()
     assert "    dummy: Optional[int]\n" in types and "    mood: Optional[str]\n" in types
-    environment = dict(os.environ, PYTHONPATH=str(tree / "python"), STC_LIBRARY=str(build / "libstc.so"))
+    sanitizer = run("cc", "-print-file-name=libtsan.so").strip()   # which has to be there before the library is loaded
+    environment = dict(os.environ, PYTHONPATH=str(tree / "python"), STC_LIBRARY=str(build / "libstc.so"), LD_PRELOAD=sanitizer)
     if subprocess.run([sys.executable, "-c", "import numpy"], capture_output=True).returncode:
         print("no NumPy here: stc.compile is not tried")
         return
@@ -114,15 +115,22 @@ for wrong, what in ((dict(dummy=0), "at least 1"), (naive, "dummy: the naive sch
 """, env=environment)
 
 
-def main():
-    source, build, cmake = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
-    tree, made, work = build / "knobs/tree", build / "knobs/build", build / "knobs/work"
-    for folder in tree, work:
-        folder.mkdir(parents=True, exist_ok=True)
+def build(source, tree, made, cmake):
+    """Copies the sources, and builds what is looked at, and unit/threads_test.c."""
     copy_sources(source, tree)
     launcher = ["-DCMAKE_C_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
-    run(cmake, "-G", "Ninja", "-S", tree, "-B", made, "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS_DEBUG=-O0", "-DBUILD_TESTING=ON", *launcher)
-    run(cmake, "--build", made, "-j2", "--target", "stc", "libstc_shared", "knobs_test")
+    run(cmake, "-G", "Ninja", "-S", tree, "-B", made, "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS_DEBUG=-O0 -g1 -fsanitize=thread", "-DBUILD_TESTING=ON", *launcher)
+    run(cmake, "--build", made, "-j2", "--target", "stc", "libstc_shared", "knobs_test", "threads_test")
+
+
+def main():
+    source, folder = Path(sys.argv[1]), Path(sys.argv[2]) / "knobs"
+    tree, made, work = folder / "tree", folder / "build", folder / "work"
+    for path in tree, work:
+        path.mkdir(parents=True, exist_ok=True)
+    if sys.argv[3:4] == ["--build"]:
+        build(source, tree, made, sys.argv[4])
+        return
     run(made / "tests/knobs_test")
     check_command(made / "stc", work)
     check_header(tree, made, work)
