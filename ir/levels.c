@@ -93,6 +93,20 @@ void module_mark_coarse(const Module *m, bool *coarse) {
   }
 }
 
+bool stencil_is_whole(const Module *m, const Stencil *st) {
+  bool whole = true;
+  for (int t = 0; t < st->ntargets; t++)
+    whole = whole && m->fields[st->targets[t]].share != SHARE_CUT;
+  return whole;
+}
+
+bool part_is_whole(const Module *m) {
+  bool whole = m->part && m->nstencils;
+  for (int i = 0; i < m->nstencils && whole; i++)
+    whole = stencil_is_whole(m, &m->stencils[i]);
+  return whole;
+}
+
 bool stencil_restricts(const Stencil *st, const bool *coarse) {
   for (int i = 0; i < st->npieces; i++)
     for (const Op *op = st->pieces[i].body->first; op; op = op->next)

@@ -616,6 +616,10 @@ const Stencil *module_scaled(const Module *m);
 void module_mark_coarse(const Module *m, bool *coarse);
 /* Does `st` read a field of the finest level from the level above it, where fields are marked so? */
 bool stencil_restricts(const Stencil *st, const bool *coarse);
+/* Does `st` compute fields of coarser levels alone, which each part of the grid has as a whole? Do all stencils of `m`,
+ * of a part, so that its launches cover what they would in the whole grid? */
+bool stencil_is_whole(const Module *m, const Stencil *st);
+bool part_is_whole(const Module *m);
 /* `m`, or a copy in memory of `a` in which a stencil that reads a finer level is the last one of its stage, and no
  * stage has stencils of the finest level and of others. */
 const Module *module_stage_levels(const Module *m, Arena *a);

@@ -25,7 +25,7 @@ static const char *const pad_rows_options[] = {"rest", NULL};
 static const char *const small_launches_options[] = {"points", "threads", "along0", "along1", "along2", "along3", NULL};
 static const char *const barriers_options[] = {"near", NULL};
 static const char *const early_signals_options[] = {"behind", NULL};
-static const char *const distribute_options[] = {"cut", "inits", "watch", "rows", "stage", NULL};
+static const char *const distribute_options[] = {"cut", "inits", "watch", "rows", "stage", "last", NULL};
 static const char *const check_finite_options[] = {"every", NULL};
 
 const Pass pass_table[] = {
@@ -38,7 +38,9 @@ const Pass pass_table[] = {
      "the program for one part of a grid that is cut along some dimensions:\ncut=0 or cut=0+1; inits=1: with "
      "inits that a part can do; watch=all: with ghost cells for reductions and probes;\nwatch=N: what number N of "
      "these "
-     "looks at, and nothing else; rows=1: its rows that params name",
+     "looks at, and nothing else; rows=1: its rows that params name;\nstage=N,last=N: the stages of a step with "
+     "updates, "
+     "repeats or levels",
      LEVEL_SIR, LEVEL_SIR, distribute_options, pass_distribute},
     {"transpose",
      "the program that computes the gradient backwards; it comes first, and runs of\nwhat it makes are set up by "

@@ -298,9 +298,10 @@ static StcOptions stage_options(const StcProgram *p, bool tiles) {
   return o;
 }
 
-StcStatus program_stage(const StcProgram *p, const char *cut, int stage, int64_t rounds, bool lean, StcProgram **out) {
+StcStatus program_stage(const StcProgram *p, const char *cut, int stage, int last, int64_t rounds, bool lean,
+                        StcProgram **out) {
   StcOptions o = stage_options(p, rounds > 0);
-  cut = arena_printf(p->w.arena, "%s%s,watch=all,stage=%d", cut, lean ? ",inits=1" : "", stage);
+  cut = arena_printf(p->w.arena, "%s%s,watch=all,stage=%d,last=%d", cut, lean ? ",inits=1" : "", stage, last);
   StcStatus s = compile(p->w.context, p->file, NULL, p->text, cut, &o, out);
   if (!s)
     program_suit_stops(*out, rounds);

@@ -225,10 +225,11 @@ struct StcProgram {
 /* The same program for a part of the grid, cut along the dimensions that `cut` names, as pass distribute has them.
  * lean: with its inits, if a part can do all of them, and with ghost cells for what reductions and probes look at. */
 StcStatus program_distribute(const StcProgram *p, const char *cut, bool lean, StcProgram **out);
-/* Likewise, of a program whose step has updates or repeats, the stencils of stage `stage`: rounds > 0: they are all of
- * the rounds of a repeat, of which so many, or a multiple, are made between two evaluations; else it makes one step at
- * a time. */
-StcStatus program_stage(const StcProgram *p, const char *cut, int stage, int64_t rounds, bool lean, StcProgram **out);
+/* Likewise, of a program whose step has updates or repeats, the stencils of stages `stage` to `last`: rounds > 0: they
+ * are all of the rounds of a repeat, of which so many, or a multiple, are made between two evaluations; else it makes
+ * one step at a time. */
+StcStatus program_stage(const StcProgram *p, const char *cut, int stage, int last, int64_t rounds, bool lean,
+                        StcProgram **out);
 /* The program by which such a part computes what number `watch` of the reductions and, behind them, probes and updates
  * looks at: its last field. rows: in place of that, by which it evaluates that reduction over rows of its region.
  * inits: the part has ghost cells for its inits, too. */

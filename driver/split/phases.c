@@ -9,13 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The stencils of one stage. of_field: by field of its plans' module the number in the parts' module, -1: none.
+/* The stencils of one stage, or of several that compute coarser levels alone (last > stage: up to that one), with the
+ * repeats among them. of_field: by field of its plans' module the number in the parts' module, -1: none.
  * around: they look at other points than their own, so that ghost cells are right no further out behind them.
  * restricts: they compute, of a coarser level, the points that stand for the part's own, so that an exchange follows.
  * repeat: the number of the repeat whose rounds have these stencils and nothing else, and which may be made several at
  * a time; -1: none. */
 typedef struct Phase {
-  int32_t stage, repeat;
+  int32_t stage, last, repeat;
   bool around, restricts;
   StcProgram *program;
   StcPlan **plan;    /* by part of this rank */
@@ -53,7 +54,7 @@ void phases_exchange(StcPlan *p) { p->split->phases->level++; }
 
 /* Adds stage `stage` to the list, unless it is there; in order. */
 static void add_stage(StcPlan *p, Phases *x, int32_t stage) {
-  Phase phase = {.stage = stage};
+  Phase phase = {.stage = stage, .last = stage};
   int at = x->n;
   for (int i = 0; i < x->n; i++)
     if (x->list[i].stage == stage)
@@ -119,6 +120,84 @@ static int repeat_alone(const Phases *x, int i) {
   return alone ? r : -1;
 }
 
+/* Are the stencils of the phase, one at least, all of coarser levels, and none of them restricts? */
+static bool is_coarse(const Module *m, const bool *coarse, const Phase *x) {
+  bool any = false, all = !x->restricts;
+  for (int i = 0; i < m->nstencils; i++)
+    if (m->stencils[i].stage == x->stage) {
+      any = true;
+      all = all && coarse[m->stencils[i].targets[0]];
+    }
+  return any && all;
+}
+
+/* How many phases of the list from number `from` to `to` are in repeat `r`? */
+static int phases_in(const Phases *x, int r, int from, int to) {
+  const Repeat *repeat = &x->m->repeats[r];
+  int n = 0;
+  for (int i = from; i <= to; i++)
+    n += repeat->first <= x->list[i].stage && x->list[i].stage <= repeat->last;
+  return n;
+}
+
+/* Does an update stand in repeat `r`, or a reduction belong to its rounds? */
+static bool is_looked_at(const Module *m, int r) {
+  bool any = false;
+  for (int i = 0; i < m->nupdates; i++)
+    any = any || (m->repeats[r].first <= m->updates[i].stage && m->updates[i].stage <= m->repeats[r].last);
+  for (int i = 0; i < m->nreductions; i++)
+    any = any || m->reductions[i].loop == r + 1;
+  return any;
+}
+
+/* Is repeat `r` among the stages of the phase, where these are several? Its program makes the rounds then. */
+static bool is_among(const Repeat *r, const Phase *x) {
+  return x->last > x->stage && r->first >= x->stage && r->last <= x->last;
+}
+
+/* Can phases `from` to `to` of the list be one, *out: do repeats have all or none of them, or no other phases and
+ * nothing that looks at their rounds, and does no update stand between? */
+static bool can_be_one(const Phases *x, int from, int to, Phase *out) {
+  const Module *m = x->m;
+  bool within[m->nrepeats + 1], can = true;
+  *out = x->list[from];
+  out->last = x->list[to].stage;
+  out->repeat = -1;
+  for (int r = 0; r < m->nrepeats; r++) {
+    int n = phases_in(x, r, from, to);
+    within[r] = n && n == phases_in(x, r, 0, x->n - 1) && !is_looked_at(m, r);
+    for (int k = 0; k < r; k++)
+      within[r] = within[r] && (within[k] || !repeat_is_in(m, k, r));
+    can = can && (within[r] || n == 0 || n == to - from + 1);
+    out->stage = within[r] && m->repeats[r].first < out->stage ? m->repeats[r].first : out->stage;
+    out->last = within[r] && m->repeats[r].last > out->last ? m->repeats[r].last : out->last;
+  }
+  for (int r = 0; r < m->nrepeats; r++)
+    can = can && is_among(&m->repeats[r], out) == within[r];
+  for (int i = 0; i < m->nupdates; i++)
+    can = can && (m->updates[i].stage <= out->stage || m->updates[i].stage > out->last);
+  return can;
+}
+
+/* Makes phases in a row that compute coarser levels alone one, as many as can be: nothing is exchanged between them. */
+static void join_phases(StcPlan *p, Phases *x, const bool *coarse) {
+  Phase *list = ARENA_ARRAY(p->w.arena, Phase, x->n + 1);
+  int n = 0;
+  for (int i = 0; i < x->n; n++) {
+    Phase phase;
+    int most = i;
+    list[n] = x->list[i];
+    for (int k = i + 1; k < x->n && is_coarse(x->m, coarse, &x->list[i]) && is_coarse(x->m, coarse, &x->list[k]); k++)
+      if (can_be_one(x, i, k, &phase)) {
+        list[n] = phase;
+        most = k;
+      }
+    i = most + 1;
+  }
+  x->list = list;
+  x->n = n;
+}
+
 /* The number of rounds of repeat `r` of which a multiple is made between any two evaluations; r = -1: no repeat, and 0.
  */
 static int64_t rounds_between(const Module *m, int r) {
@@ -171,10 +250,12 @@ StcStatus phases_make(StcPlan *p, const char *cut, bool lean, StcProgram **first
     look_around(x->m, coarse, &x->list[i]);
     x->list[i].repeat = repeat_alone(x, i);
   }
+  join_phases(p, x, coarse);
   for (int i = 0; i < x->n && !s; i++) {
     Phase *phase = &x->list[n];
     *phase = x->list[i];
-    s = program_stage(p->program, cut, phase->stage, rounds_between(x->m, phase->repeat), lean, &phase->program);
+    s = program_stage(p->program, cut, phase->stage, phase->last, rounds_between(x->m, phase->repeat), lean,
+                      &phase->program);
     if (!s && (phase->program->module->nstencils || (i + 1 == x->n && !n)))
       n++;
     else if (!s)
@@ -597,6 +678,21 @@ static void run_repeat(Step *t, int r) {
     plan_note_rounds(t->p, r, t->p->run.done, done, ends);
 }
 
+/* Notes the rounds of the repeats among the stages of phase number `k`, which its program has made: of a repeat within
+ * another one those in all rounds of that. */
+static void note_among(Step *t, int k) {
+  const Module *m = t->x->m;
+  const Phase *x = &t->x->list[k];
+  for (int r = 0; r < m->nrepeats && !t->s; r++) {
+    int64_t around = 1;
+    for (int o = repeat_around(m, r); o >= 0 && is_among(&m->repeats[o], x); o = repeat_around(m, o))
+      around *= affine_eval(m->repeats[o].most, t->p->scalars, NULL);
+    int64_t rounds = affine_eval(m->repeats[r].most, t->p->scalars, NULL);
+    if (is_among(&m->repeats[r], x) && around > 0)
+      plan_note_rounds(t->p, r, t->p->run.done, rounds > 0 ? around * rounds : 0, false);
+  }
+}
+
 /* Makes what comes next, as far as its stage is not beyond `last`, in repeat `around` (-1: the step). */
 static void run_stages(Step *t, int around, int32_t last) {
   for (;;) {
@@ -604,12 +700,14 @@ static void run_stages(Step *t, int around, int32_t last) {
     if (stage > last || stage == INT32_MAX || t->over)
       return;
     int r = repeat_outermost(t->x->m, stage, around);
-    if (r != around)
+    if (r != around && !(phase < update && is_among(&t->x->m->repeats[r], &t->x->list[t->phase])))
       run_repeat(t, r);
     else if (update <= phase)
       make_update(t, t->update++);
-    else
-      run_phase(t, t->phase++, 1);
+    else {
+      run_phase(t, t->phase, 1);
+      note_among(t, t->phase++);
+    }
   }
 }
 

@@ -311,6 +311,21 @@ static void check_sequences(Verifier *v, int n, const HostSeq *seqs, int loops) 
     verify_fail(v, no_loc(), "the last sequence must make 1 step, so that every number of steps can be made");
 }
 
+/* Do launches of loop `l`, which exist, write a field of which a part of a grid has no more than its own cells? */
+static bool writes_cut_field(const Module *m, const HostLoop *l) {
+  bool launched[m->nkernels + 1], cut = false;
+  memset(launched, 0, sizeof launched);
+  for (int i = 0; i < l->nseqs; i++)
+    host_kernels(m, &l->seqs[i], launched);
+  for (int k = 0; k < m->nkernels; k++)
+    for (int a = 0; a < m->kernels[k].nargs && launched[k]; a++) {
+      const KArg *arg = &m->kernels[k].args[a];
+      const Buffer *b = arg->kind == KARG_BUFFER && arg->writes ? &m->buffers[arg->index] : NULL;
+      cut = cut || (b && b->kind == BUFFER_FIELD && m->fields[b->field].share == SHARE_CUT);
+    }
+  return cut;
+}
+
 /* Checks loop number `i`. Launches behind the first of several rounds are for steps of their own only where rounds
  * count as steps, forwards. */
 static void check_loop(Verifier *v, int i) {
@@ -318,13 +333,13 @@ static void check_loop(Verifier *v, int i) {
   verify_at(v, l->loc, "loop", l->name);
   if (host_find_loop(v->m, l->name) != i)
     verify_fail(v, l->loc, "its name is taken");
-  if (v->m->part)
-    verify_fail(v, l->loc, "a module for a part of a grid has no loops: there is no exchange between their rounds");
   verify_affine(v, l->loc, l->most);
   for (int k = 0; k < l->nrenewed; k++)
     if (l->renewed[k] < 0 || l->renewed[k] >= v->m->nfields)
       verify_fail(v, l->loc, "it renews field number %d, and there are %d", l->renewed[k], v->m->nfields);
   check_sequences(v, l->nseqs, l->seqs, i);
+  if (v->m->part && !v->errors && writes_cut_field(v->m, l))
+    verify_fail(v, l->loc, "it writes a field that is cut: there is no exchange between the rounds of a part");
   for (int k = 0; k < l->nseqs; k++)
     for (int j = 0; j < l->seqs[k].nops; j++)
       if (l->seqs[k].ops[j].after && l->count < 1)

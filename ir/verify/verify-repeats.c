@@ -74,9 +74,13 @@ void verify_repeats(Verifier *v) {
     return;
   if (m->time_tile > 1)
     verify_fail(v, no_loc(), "there are repeats in a time tile of %d steps", m->time_tile);
-  if (m->part)
-    verify_fail(v, m->repeats[0].loc,
-                "a module for a part of a grid has no repeats: there is no exchange between their rounds");
+  for (int i = 0; i < m->nstencils && m->part; i++) {
+    const Stencil *st = &m->stencils[i];
+    verify_at(v, st->loc, "stencil", st->name);
+    if (repeat_of(m, st->stage) >= 0 && !stencil_is_whole(m, st))
+      verify_fail(v, st->loc,
+                  "it is in a repeat, and its fields are cut: there is no exchange between the rounds of a part");
+  }
   for (int i = 0; i < m->nrepeats; i++)
     check_repeat(v, i);
   for (int f = 0; f < m->nfields && !v->errors; f++)

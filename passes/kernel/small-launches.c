@@ -615,7 +615,11 @@ static bool find_grid(Small *s, int n, const PassOption *o) {
   return ok && grid_scalars(s->m, size, &s->grid);
 }
 
-/* The pass: the launches of steps and rounds, outer ones first. What parts of a grid exchange lies between launches. */
+/* May launches of `m` be joined? Not where a launcher says by params which points of a part they store, one launch by
+ * another one. */
+static bool may_join(const Module *m) { return !m->part || box_equal(&m->part->gives, &m->grid); }
+
+/* The pass: the launches of steps and rounds, outer ones first. */
 Module *pass_small_launches(PassContext *c, Module *m, int n, const PassOption *o) {
   bool ok = true;
   int64_t points =
@@ -627,7 +631,7 @@ Module *pass_small_launches(PassContext *c, Module *m, int n, const PassOption *
     ok = (diag_error(c->diags, no_loc(), "small-launches: threads must be a power of two, and are %lld",
                      (long long)threads),
           false);
-  if (!ok || !find_grid(&s, n, o) || !c->target->simt || m->part || threads > c->target->max_threads)
+  if (!ok || !find_grid(&s, n, o) || !c->target->simt || !may_join(m) || threads > c->target->max_threads)
     return ok ? m : NULL;
   find_small(&s);
   for (int i = 0; i < m->host.nseqs; i++)

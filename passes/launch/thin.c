@@ -149,7 +149,7 @@ int launch_thin_parts(const Launch *l, const Const *scalars, ThinPart **parts) {
   const Module *m = l->m;
   int n = 0;
   *parts = NULL;
-  if (!scalars || l->n != 1 || m->part || l->st->npieces < 1 || launch_copies_rest(l))
+  if (!scalars || l->n != 1 || (m->part && !part_is_whole(m)) || l->st->npieces < 1 || launch_copies_rest(l))
     return 0;
   for (int i = 0; i < l->st->npieces; i++) {
     const Box *box = &l->st->pieces[i].box;

@@ -44,7 +44,8 @@
  * `watch=all` a part has as many ghost cells as reductions and probes need, too, and `watch=N` makes the program by
  * which it looks at what number N of these does, of reductions and then probes: one stencil that writes their values to
  * a field of its own, the last, and changes nothing else. Behind probes the updates have numbers, too. A step with
- * updates, repeats or levels has a program for each of its stages, which `stage=N` asks for (distribute-stages.c).
+ * updates, repeats or levels has a program for each of its stages, which `stage=N` asks for, or one for several that
+ * compute coarser levels alone, `stage=N,last=N` (distribute-stages.c).
  * `rows=1` makes, of a reduction whose rows are not cut, one without stencils that evaluates it over the rows that
  * hidden params `part.row.first.D` and `part.row.last.D` name; a launcher that names as many as the reduction has
  * blocks finds each one's value in its block's element. With `stc -emit=sir -passes='distribute(cut=0)' heat.stn -o
@@ -363,6 +364,7 @@ static bool read_options(Parts *p, int n, const PassOption *o) {
   p->inits = pass_option_int(p->c, "distribute", n, o, "inits", 0, 1, 0, &ok);
   p->rows = ok && pass_option_int(p->c, "distribute", n, o, "rows", 0, 1, 0, &ok);
   p->stage = ok ? (int)pass_option_int(p->c, "distribute", n, o, "stage", -1, INT32_MAX, -1, &ok) : -1;
+  p->last = ok ? (int)pass_option_int(p->c, "distribute", n, o, "last", p->stage, INT32_MAX, p->stage, &ok) : -1;
   for (int i = 0; i < n && ok; i++)
     if (strcmp(o[i].name, "watch") == 0)
       ok = read_watch(p, o[i].value);

@@ -35,13 +35,14 @@ typedef struct Inside {
  * that `turns` names: those that are cut and in which a field is periodic. coarse[f]: it is of a coarser level of the
  * grid, and parts have all of it (module_mark_coarse). depth[i]: how far
  * in from the outermost cells stencil number i stays. from, to: where the outermost cells are. staged: the step has
- * updates or repeats; then stage: the one that the module is for, -1: none was asked for. */
+ * updates or repeats; then stage: the one that the module is for, -1: none was asked for; last: and those up to that one
+ * where this is behind it. */
 typedef struct Parts {
   PassContext *c;
   Module *m;
   GridPart *part;
   bool cut[MAX_RANK], turns[MAX_RANK], inits, watches, rows, staged;
-  int watch, nwatches, nfields, stage;
+  int watch, nwatches, nfields, stage, last;
   bool *ring, *coarse;
   Extent *depth, *init_depth, init_reach;
   bool **turned;
@@ -94,8 +95,8 @@ void distribute_add_checks(Parts *p);
 /* Finds whether the step has stages (Parts.staged), and makes the module one whose stages can each be a program: time
  * levels are moved on by stencils, and a temp field that a stage leaves to another one is a field as others are. */
 void distribute_stages(Parts *p);
-/* Leaves the stencils of the stage that is asked for, and neither updates nor repeats. False after an error: there is
- * none. */
+/* Leaves the stencils of the stages that are asked for, no updates, and the repeats that are among these stages alone.
+ * False after an error: there is none, or they cannot be one program. */
 bool distribute_keep_stage(Parts *p);
 /* Adds what reductions and probes look at, if that is asked for; ends with the program that is asked for. */
 void distribute_add_watches(Parts *p);

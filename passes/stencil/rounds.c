@@ -13,7 +13,9 @@
  * rounds share a launch then (cut.c).
  *
  * A repeat that is in no other, whose number of rounds is a constant, which no reduction looks at and which makes that
- * many stencils in all, is written out altogether: it is no repeat any more, and a tile may make several steps.
+ * many stencils in all, is written out altogether: it is no repeat any more, and a tile may make several steps. Not in
+ * the program of some stages of a step, for a part of the grid: it has one step to make, and its launches may be
+ * joined.
  *
  * Rounds must be stencils alone, none of which leaves a part of a temp field out: that would be of the round before.
  */
@@ -260,7 +262,8 @@ Module *pass_rounds(PassContext *c, Module *m, int n, const PassOption *o) {
     if (T < 2)
       continue;
     made++;
-    if (!asked && repeat_is_fixed(m, r) && m->repeats[r].most.c == T && module_last_stage(m) < MOST_STAGES) {
+    if (!asked && !m->part && repeat_is_fixed(m, r) && m->repeats[r].most.c == T &&
+        module_last_stage(m) < MOST_STAGES) {
       dissolve(m, r--, first, count, T);
       dissolved = true;
     } else {

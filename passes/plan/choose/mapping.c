@@ -43,18 +43,23 @@ static void joined_size(const Schedule *s, int64_t size[MAX_RANK]) {
   }
 }
 
+/* May pass small-launches join launches of `m`? In steps with rounds, and of coarser levels that each part of a grid
+ * has as a whole: what parts exchange lies between steps. */
+static bool may_join(const PassContext *c, const Module *m) {
+  return c->target->simt && (m->part ? part_is_whole(m) : module_has_stages(m));
+}
+
 int64_t plan_joined(const PassContext *c, const Module *m, const Schedule *want, GridScalars *g) {
   int64_t size[MAX_RANK], points = map_get(want, MAP_JOINED) >= 0 ? map_get(want, MAP_JOINED) : tuning.small_points;
   joined_size(want, size);
-  bool any = c->target->simt && !m->part && module_has_stages(m) && points > 0;
-  return any && grid_scalars(m, size, g) ? points : 0;
+  return may_join(c, m) && points > 0 && grid_scalars(m, size, g) ? points : 0;
 }
 
 /* Has the plan say which launches of few points are joined, and on which grid they have as few. */
 static void fill_joined(const Filling *k) {
   GridScalars g;
   int64_t size[MAX_RANK];
-  if (!k->c->target->simt || k->m->part || !module_has_stages(k->m) || map_get(k->s, MAP_JOINED) >= 0)
+  if (!may_join(k->c, k->m) || map_get(k->s, MAP_JOINED) >= 0)
     return;
   const Schedule *want = k->c->schedule; /* NULL: kernels are made to be looked at alone */
   Schedule told = *k->s;
