@@ -82,6 +82,7 @@ PICTURES = {
     "tides": ("oceanography", "eta", "--steps=700 --colors=bluered --limits=-1.6,1.6 --in chart=EXAMPLES/inputs/coast.png"),
     "tunnel": ("quantum mechanics", "seen", ""),
     "vortex_street": ("fluid dynamics", "curl", "--steps=18000 --colors=bluered --limits=-0.02,0.02"),
+    "zone_plate": ("optics", "light", "--colors=hot --limits=0,3"),
 }
 MOST, MOST_OF_ALL = 150_000, 3_000_000      # bytes of a picture, and of all
 HEIGHT, WIDTH, CELLS = 160, 240, 240

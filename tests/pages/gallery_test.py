@@ -67,6 +67,8 @@ CHECKS = {
     "tunnel": ("-DN=40 -DM=160 --steps=300", lambda a, b: (stays("total", a, b, 1e-4), near(b["through"] > a["through"], True, 0))),
     # the parabola between two plates
     "vortex_street": ("-freal=f64 -Dchannel=true -DN=24 -DM=8 -Dnu=0.1 --steps=600", lambda a, b: near(b["off"], 0, 0.0025)),
+    # the integral of Rayleigh and Sommerfeld, by tests/examples/zone_plate.py
+    "zone_plate": ("-Dfar=100 -Dzones=5 -DN=151 -DM=261", lambda a, b: near(b["focus"], 3.272, 0.03)),
 }
 # The wind of three frames of 180 steps, each the same at all points, eastwards and northwards.
 GUSTS = [(6.0, 1.0), (-2.0, 8.0), (5.0, 4.0)]
@@ -83,7 +85,7 @@ def drifted(steps):
     return east, south
 
 
-SLOW_ON_REFERENCE = {"absorbed_shot", "capillary_barrier", "half_space", "option_price", "ice_sheet", "lid_cavity", "sandpile"}    # the reference takes a few steps of these only
+SLOW_ON_REFERENCE = {"absorbed_shot", "capillary_barrier", "half_space", "option_price", "ice_sheet", "lid_cavity", "sandpile", "zone_plate"}    # the reference takes a few steps of these only
 FIELDS = {"life": "alive", "predators": "lynx"}
 
 
