@@ -35,8 +35,8 @@ typedef struct Inside {
  * that `turns` names: those that are cut and in which a field is periodic. coarse[f]: it is of a coarser level of the
  * grid, and parts have all of it (module_mark_coarse). depth[i]: how far
  * in from the outermost cells stencil number i stays. from, to: where the outermost cells are. staged: the step has
- * updates or repeats; then stage: the one that the module is for, -1: none was asked for; last: and those up to that one
- * where this is behind it. */
+ * updates or repeats; then stage: the one that the module is for, -1: none was asked for; last: and those up to that
+ * one where this is behind it. */
 typedef struct Parts {
   PassContext *c;
   Module *m;
