@@ -1,7 +1,8 @@
 /* passes/passes.h: everything that rewrites IR. One pass a file; the file's name is the pass's name is the dump's
  * name is the test folder's name.
  *
- *   passes.c          the pass table, pipelines ("a,b(x=1),c"), printing, verifying and timing between passes
+ *   passes.def        the pass table, a row each
+ *   passes.c          pipelines ("a,b(x=1),c"), printing, verifying and timing between passes
  *   plugin.h          passes that a shared object brings (-load-pass)
  *   context.c         what passes ask their context for, and tell it
  *   launch/launch.h   what a program's steps and launches read, keep and write: for the plan and all that lower

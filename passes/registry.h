@@ -1,4 +1,4 @@
-/* passes/registry.h: the entry points of all passes, which the pass table (passes.c) lists. Each takes the context, the
+/* passes/registry.h: the entry points of all passes, one for each row of passes.def. Each takes the context, the
  * module, and the options given in the pipeline (n of them, checked against the table's names); it returns the new
  * module, `m` changed in place, or NULL after reporting an error. One file a pass: pass_time_tile is in time-tile.c and
  * so on.
@@ -8,59 +8,9 @@
 
 #include "passes/passes.h"
 
-/* Stencil IR to stencil IR. check-finite has the option every (steps, default 100), distribute the
- * option cut (dimensions, default 0), hoist and share the option always, share the option rows (default 0), fuse the
- * option cuts (default the schedule's), time-tile the option t (levels, default 1). */
-Module *pass_check_finite(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_check_bounds(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_distribute(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_transpose(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_scalarize(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_every(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_sides(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_history(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_rounds(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_merge_points(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_join_sweeps(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_probes(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_random(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_pack_tests(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_hoist(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_share(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_order(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_pad_rows(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_fuse(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_time_tile(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_halo(PassContext *c, Module *m, int n, const PassOption *o);
-
-/* Stencil IR to kernel IR. */
-Module *pass_lower_naive(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_lower_overlap(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_lower_stream(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_lower_warps(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_lower_loops(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_lower_walk(PassContext *c, Module *m, int n, const PassOption *o);
-
-/* Either level. */
-Module *pass_simplify(PassContext *c, Module *m, int n, const PassOption *o);
-
-/* Kernel IR to kernel IR. small-launches has the options points and threads (defaults in tuning.def), along0 to
- * along3, the grid's extents on which launches have so few points (those by default), barriers the
- * option near (1: barriers between neighbouring warps where they are enough, default 0). */
-Module *pass_series(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_small_launches(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_shared_alloc(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_barriers(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_step_branches(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_range_guards(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_thin_regions(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_specialize(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_split_loops(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_split_edges(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_tile_classes(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_early_signals(PassContext *c, Module *m, int n, const PassOption *o);
-Module *pass_mirror_stores(PassContext *c, Module *m, int n, const PassOption *o);
+#define PASS(id, ...) Module *pass_##id(PassContext *c, Module *m, int n, const PassOption *o);
+#include "passes/passes.def"
+#undef PASS
 
 /* The value of option `name` as an integer in [lo, hi], `otherwise` if it was not given. Reports a malformed one as an
  * error of pass `pass`, then sets *ok to false (never to true). */
