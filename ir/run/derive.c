@@ -48,7 +48,9 @@ static double unary(Opcode code, double x, double v) {
   case OP_SINH: return cosh(x);
   case OP_COSH: return sinh(x);
   case OP_ERF: return M_2_SQRTPI * exp(-x * x);
-  default: return 0; /* floor, ceil */
+  case OP_FLOOR:
+  case OP_CEIL:
+  default: return 0; /* a function that is not here: ir_eval_test says so */
   }
 }
 

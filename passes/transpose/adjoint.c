@@ -188,6 +188,13 @@ static Value *guarded(Undo *u, Value *g, Value *d) {
   return build3(&u->b, OP_SELECT, build2(&u->b, OP_EQ, g, none), none, times(u, g, d));
 }
 
+/* Reports `op`, a function of the language, as one whose derivative is not known here. */
+static void unknown_derivative(Undo *u, const Op *op) {
+  diag_error(u->x->c->diags, op->loc, "the gradient of %s is not computed yet; write it by functions that have one",
+             op_info[op->code].name);
+  u->x->failed = true;
+}
+
 /* The derivative of op `op` of one operand `x` with the result `v`; *finite: it always is, where x is. NULL: 0. */
 static Value *unary(Undo *u, const Op *op, Value *x, Value *v, bool *finite) {
   Type t = x->type;
@@ -216,8 +223,13 @@ static Value *unary(Undo *u, const Op *op, Value *x, Value *v, bool *finite) {
   case OP_CBRT: return quotient(u, number(u, t, 1), times(u, number(u, t, 3), squared(u, v)));
   case OP_ASIN: return quotient(u, number(u, t, 1), build1(&u->b, OP_SQRT, one_less(u, squared(u, x))));
   case OP_ACOS: return quotient(u, number(u, t, -1), build1(&u->b, OP_SQRT, one_less(u, squared(u, x))));
-  default: return NULL;
+  case OP_FLOOR:
+  case OP_CEIL: return NULL;
+  default: break;
   }
+  if (op_info[op->code].flags & OPF_FUNCTION)
+    unknown_derivative(u, op);
+  return NULL;
 }
 
 /* `g` times forward value `v`. */
@@ -293,6 +305,8 @@ static void undo_binary(Undo *u, const Op *op, Value *g) {
       diag_error(u->x->c->diags, op->loc, "the gradient of a remainder by its divisor is not computed yet");
       u->x->failed = true;
     }
+  } else if (op_info[op->code].flags & OPF_FUNCTION) {
+    unknown_derivative(u, op);
   }
 }
 
@@ -364,6 +378,8 @@ static void undo_op(Undo *u, const Op *op) {
     Value *d = unary(u, op, undo_clone(u, in[0]), undo_clone(u, v), &finite);
     if (d)
       give(u, in[0], NULL, finite && !u->loose[in[0]->id] && !u->loose[v->id] ? times(u, g, d) : guarded(u, g, d));
+  } else if (op_info[op->code].flags & OPF_FUNCTION) {
+    unknown_derivative(u, op);
   }
 }
 

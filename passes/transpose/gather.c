@@ -474,6 +474,12 @@ static int places(Gather *g, const Contribution *c, int d, Place *out) {
     return n;
   for (int end = 0; end < 2; end++) {
     OutsideRule r = outside_end(f->outside[d], end);
+    if (r != OUTSIDE_CLAMP && r != OUTSIDE_MIRROR && r != OUTSIDE_HALF) {
+      diag_error(g->x->c->diags, c->loc,
+                 "the gradient of a read of '%s' beyond its edge by '%s' is not computed yet; use clamp or mirror",
+                 f->name, outside_name(r));
+      return 0;
+    }
     int64_t most = leaves(g, c->over, c->field, d, end, c->off[d]), to = end ? 1 : -1;
     if (most > 0 && (most > MOST_PLACES || n + most > MOST_PLACES)) {
       diag_error(

@@ -47,6 +47,10 @@ _sin, _cos, _sinh, _cosh = (_like_c(name, getattr(np, name)) for name in ("sin",
 _LOG2E, _LOG10E, _2_SQRTPI = math.log2(math.e), math.log10(math.e), 2 / math.sqrt(math.pi)
 
 
+def _unknown(op: str) -> NotImplementedError:
+    return NotImplementedError(f"the derivative of {op} is not known to this version of the package stc; update it")
+
+
 def _binary(op: str, x: np.float64, y: np.float64, v: np.float64) -> Tuple[float, float]:
     if op in ("min", "max"):
         first = float(x <= y or math.isnan(y)) if op == "min" else float(x >= y or math.isnan(y))
@@ -55,7 +59,9 @@ def _binary(op: str, x: np.float64, y: np.float64, v: np.float64) -> Tuple[float
         "add": lambda: (1, 1), "sub": lambda: (1, -1), "mul": lambda: (y, x), "div": lambda: (1 / y, -v / y), "rem": lambda: (1, -np.trunc(x / y)),
         "pow": lambda: (0 if y == 0 else y * _pow(x, y - 1), 0 if x == 0 and y > 0 else v * _log(x)),
         "atan2": lambda: (y / (x * x + y * y), -x / (x * x + y * y)), "copysign": lambda: (math.copysign(1, x) * math.copysign(1, y), 0)}
-    return known.get(op, lambda: (0, 0))()
+    if op not in known:
+        raise _unknown(op)
+    return known[op]()
 
 
 _UNARY: Dict[str, Callable[[np.float64, np.float64], float]] = {
@@ -63,7 +69,7 @@ _UNARY: Dict[str, Callable[[np.float64, np.float64], float]] = {
     "log": lambda x, v: 1 / x, "log2": lambda x, v: _LOG2E / x, "log10": lambda x, v: _LOG10E / x, "sin": lambda x, v: _cos(x), "cos": lambda x, v: -_sin(x),
     "tan": lambda x, v: 1 + v * v, "tanh": lambda x, v: 1 - v * v, "cbrt": lambda x, v: 1 / (3 * v * v), "asin": lambda x, v: 1 / np.float64(_sqrt(1 - x * x)),
     "acos": lambda x, v: -1 / np.float64(_sqrt(1 - x * x)), "atan": lambda x, v: 1 / (1 + x * x), "sinh": lambda x, v: _cosh(x), "cosh": lambda x, v: _sinh(x),
-    "erf": lambda x, v: _2_SQRTPI * _exp(-x * x)}
+    "erf": lambda x, v: _2_SQRTPI * _exp(-x * x), "floor": lambda x, v: 0, "ceil": lambda x, v: 0}
 
 
 def _partials(op: Mapping[str, Any], types: Sequence[str], x: Sequence[Any], v: Any) -> Sequence[float]:
@@ -75,7 +81,9 @@ def _partials(op: Mapping[str, Any], types: Sequence[str], x: Sequence[Any], v: 
     if op["op"] == "fma":
         return (x[1], x[0], 1)
     of, value = [np.float64(n) for n in x], np.float64(v)
-    return _binary(op["op"], of[0], of[1], value) if len(of) == 2 else (_UNARY.get(op["op"], lambda x, v: 0)(*of, value),) if of else ()
+    if len(of) == 1 and op["op"] not in _UNARY:
+        raise _unknown(op["op"])
+    return _binary(op["op"], of[0], of[1], value) if len(of) == 2 else (_UNARY[op["op"]](*of, value),) if of else ()
 
 
 def _pull_expression(ops: List[Mapping[str, Any]], env: Mapping[str, Any], seed: float, bars: Dict[str, float]) -> None:

@@ -9,7 +9,7 @@ SMOOTH = ["sin({a})", "cos({a})", "exp(-{a} * {a})", "tanh({a})", "sqrt(1 + {a} 
           "cosh(sin({a}))", "sinh(sin({a}))", "asin(0.5 * sin({a}))", "acos(0.5 * sin({a}))", "tan(0.5 * sin({a}))", "log2(2 + {a} * {a})",
           "log10(2 + {a} * {a})", "{a} * {b}", "{a} + {b}", "{a} - {b}", "-{a}", "({a} + {b}) * {c}", "0.5 * {a}", "{p} * {a}", "{a} / {p}"]
 KINKED = ["min({a}, {b})", "max({a}, {b})", "abs({a})", "(if {a} > {b} then {b} else {c})", "(if idx(0) % 2 == 0 then {a} else {b})", "copysign({a}, {b})",
-          "(if {a} > 0 then sqrt({a}) else 0)", "floor({a}) * {b}"]
+          "(if {a} > 0 then sqrt({a}) else 0)", "floor({a}) * {b}", "ceil({a}) * {b}"]
 WITHOUT = []            # why artifacts have no gradient
 LONG = False            # of so many steps that GPUs make most of them in batches
 RULES = ["clamp", "mirror", "mirror half", "periodic", "0", "0.5", "mirror odd", "mirror half odd", "mirror odd about q"]
