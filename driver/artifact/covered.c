@@ -8,12 +8,29 @@ static void bounds(Str *s, const Module *m, const Box *b, const char *prefix) {
     str_addf(s, ", %s, %s", affine_c_text(s->arena, m, b->lo[d], prefix), affine_c_text(s->arena, m, b->hi[d], prefix));
 }
 
-/* What brings coordinates into a region by rule `r`, as number of stc_images. */
+/* What brings coordinates into a region by rule `r`, as number of stc_images. A rule that is not in here is a warning
+ * of the compiler. */
 static int image_code(OutsideRule r) {
-  const Reflects by = map_reflects(outside_map(r));
-  if (by.end[0] || by.end[1])
+  switch (r) {
+  case OUTSIDE_CLAMP: return 1;
+  case OUTSIDE_PERIODIC: return 2;
+  case OUTSIDE_CONST: return 3;
+  case OUTSIDE_MIRROR:
+  case OUTSIDE_HALF:
+  case OUTSIDE_CLAMP_MIRROR:
+  case OUTSIDE_CLAMP_HALF:
+  case OUTSIDE_MIRROR_CLAMP:
+  case OUTSIDE_MIRROR_HALF:
+  case OUTSIDE_HALF_CLAMP:
+  case OUTSIDE_HALF_MIRROR: {
+    const Reflects by = map_reflects(outside_map(r));
     return 16 + by.end[0] + 2 * by.end[1] + 4 * by.half[0] + 8 * by.half[1];
-  return r == OUTSIDE_CLAMP ? 1 : r == OUTSIDE_PERIODIC ? 2 : r == OUTSIDE_CONST ? 3 : 0;
+  }
+  case OUTSIDE_NONE:
+  case OUTSIDE_ALL:
+  case OUTSIDE_RULES: break;
+  }
+  return 0;
 }
 
 /* The rules of all dimensions in one number, a byte each. */

@@ -199,7 +199,7 @@ static int cross_sides(const FieldState *f, int k, int64_t *x, int *list, int *n
     if (side->odd)
       list[(*n)++] = s;
     if (!reflects || (lo == hi && !half))
-      *x = eval_map(side->rule == OUTSIDE_PERIODIC ? OP_WRAP : OP_CLAMP, *x, lo, hi);
+      *x = eval_map(outside_map(side->rule), *x, lo, hi);
     else
       *x = end ? 2 * hi + half - *x : 2 * lo - half - *x;
   }

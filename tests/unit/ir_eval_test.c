@@ -110,6 +110,14 @@ FIXTURE_TEST(test_logic) {
   assert_int_equal(eval(OP_CONVERT, TY_F64, 1, (Const){.f = 1e20}, (Const){0}, (Const){0}, TY_I32).i, INT32_MAX);
 }
 
+/* Is `code` among those that every switch over ops treats as maps of coordinates? */
+static bool is_coordinate_map(Opcode code) {
+  switch (code) {
+  case COORDINATE_MAPS: return true;
+  default: return false;
+  }
+}
+
 /* Checks `code` on -7 .. 7 of [0, 3] against `want`. */
 static void check_map(Opcode code, const int64_t want[15]) {
   for (int x = -7; x <= 7; x++)
@@ -128,14 +136,50 @@ FIXTURE_TEST(test_maps) {
   check_map(OP_CLAMP_HALF, (int64_t[]){0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 3, 2, 1, 0});
   check_map(OP_MIRROR_CLAMP, (int64_t[]){3, 3, 3, 3, 3, 2, 1, 0, 1, 2, 3, 3, 3, 3, 3});
   check_map(OP_HALF_CLAMP, (int64_t[]){3, 3, 3, 3, 2, 1, 0, 0, 1, 2, 3, 3, 3, 3, 3});
-  const Opcode codes[] = {OP_CLAMP,       OP_GUARD,        OP_MIRROR,     OP_WRAP,         OP_HALF,      OP_MIRROR_HALF,
-                          OP_HALF_MIRROR, OP_CLAMP_MIRROR, OP_CLAMP_HALF, OP_MIRROR_CLAMP, OP_HALF_CLAMP};
-  for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
-    assert_int_equal(eval_map(codes[i], 99, 5, 5), 5);
-    assert_int_equal(eval_map(codes[i], 99, 5, 2), 5);
-    int64_t r = eval_map(codes[i], INT64_MIN, INT64_MIN / 2, INT64_MAX / 2);
+  for (int code = 0; code < OP_COUNT; code++) {
+    if (op_info[code].form != FORM_MAP)
+      continue;
+    if (!is_coordinate_map((Opcode)code))
+      fail_msg("%s is of form MAP, but is not in COORDINATE_MAPS of ir/op.h", op_info[code].name);
+    assert_int_equal(eval_map((Opcode)code, 99, 5, 5), 5);
+    assert_int_equal(eval_map((Opcode)code, 99, 5, 2), 5);
+    int64_t r = eval_map((Opcode)code, INT64_MIN, INT64_MIN / 2, INT64_MAX / 2);
     assert_true(r >= INT64_MIN / 2 && r <= INT64_MAX / 2);
   }
+}
+
+/* Has the function `code` of `n` floats at `at` the derivatives that differences of its values have? */
+static void check_derivatives(Opcode code, int n, const double *at) {
+  static const double step = 0x1p-20;
+  Arena *a = arena_new(NULL, NULL);
+  Builder b = builder_at_end(a, block_new(a, NULL));
+  Value *v[3] = {NULL, NULL, NULL};
+  Const in[3] = {{0}, {0}, {0}};
+  for (int i = 0; i < n; i++)
+    v[i] = build_const(&b, TY_F64, in[i] = (Const){.f = at[i]});
+  const Op *op = build_op(&b, code, TY_F64, n, v);
+  double partial[3];
+  op_partials(op, in, eval_op(op, in), partial);
+  for (int i = 0; i < n; i++) {
+    Const up[3] = {in[0], in[1], in[2]}, down[3] = {in[0], in[1], in[2]};
+    up[i].f += step;
+    down[i].f -= step;
+    double slope = (eval_op(op, up).f - eval_op(op, down).f) / (2 * step);
+    if (fabs(partial[i] - slope) > 1e-6)
+      fail_msg("%s: the derivative by operand %d is %g in ir/run/derive.c; differences give %g", op_info[code].name, i,
+               partial[i], slope);
+  }
+  arena_free(a);
+}
+
+/* A function of floats without a row in derive.c would have gradients of 0. */
+FIXTURE_TEST(test_derivatives) {
+  for (int code = 0; code < OP_COUNT; code++)
+    if (op_info[code].flags & OPF_FUNCTION &&
+        (op_info[code].operands == OPERANDS_FLOATS || op_info[code].operands == OPERANDS_NUMBERS)) {
+      check_derivatives((Opcode)code, op_info[code].noperands, (double[]){0.3, 0.7, 0.4});
+      check_derivatives((Opcode)code, op_info[code].noperands, (double[]){0.8, 0.2, -0.6});
+    }
 }
 
 /* No rule leads further than outside_reach says, and only those without an op lead beyond the region. */
@@ -154,4 +198,19 @@ FIXTURE_TEST(test_outside_rules) {
       }
     }
   }
+}
+
+/* May the rule stand at one end of a dimension, with another rule at the other? */
+static bool is_of_an_end(OutsideRule r) {
+  return outside_map(r) != OP_COUNT && r != OUTSIDE_PERIODIC && r != OUTSIDE_ALL && outside_end(r, 0) == r;
+}
+
+/* The rules of two ends have a row together. */
+FIXTURE_TEST(test_outside_pairs) {
+  for (int low = 0; low < OUTSIDE_RULES; low++)
+    for (int high = 0; high < OUTSIDE_RULES; high++)
+      if (is_of_an_end((OutsideRule)low) && is_of_an_end((OutsideRule)high) &&
+          outside_pair((OutsideRule)low, (OutsideRule)high) == OUTSIDE_NONE)
+        fail_msg("ir/outside.def has no row for '%s' below and '%s' above", outside_name((OutsideRule)low),
+                 outside_name((OutsideRule)high));
 }
