@@ -103,7 +103,7 @@ static Schedule fewest_elements(const Launch *l, Schedule s) {
 Schedule long_schedule(const Lowering *lo, const Launch *l, const Schedule *s, int i) {
   if (!lo->c->target->simt)
     return *s;
-  if (s->family == FAMILY_OVERLAP)
+  if (family_row(s->family)->tiled && !family_row(s->family)->streamed)
     return i ? fewest_elements(l, *s) : *s;
   return schedule_between(s, l->n ? l->steps : s->T);
 }

@@ -267,6 +267,9 @@ static const char *fill_stream(const Filling *k) {
   return why || !simt ? why : fill_streamed_between(k, asked);
 }
 
+/* Are the tiles of plan `s` overlapped ones, which are not streamed? */
+static bool overlaps(const Schedule *s) { return family_row(s->family)->tiled && !family_row(s->family)->streamed; }
+
 /* Fills what the launches of a step say each for itself. */
 static const char *fill_groups(const Filling *k) {
   int count;
@@ -279,7 +282,7 @@ static const char *fill_groups(const Filling *k) {
   for (int g = 0; g < count && g < k->s->ngroups && !why; g++)
     if (family_row(groups[g].family)->streamed)
       why = fill_streamed(k, l[g], &groups[g]);
-    else if (k->s->family == FAMILY_OVERLAP && k->c->target->simt && !k->c->sketch)
+    else if (overlaps(k->s) && k->c->target->simt && !k->c->sketch)
       fill(&groups[g], MAP_BLOCKS, part_blocks_a_core(k->c->target, l[g], &groups[g]));
   k->s->groups = groups;
   return why;
@@ -338,7 +341,7 @@ bool plan_map(const PassContext *c, const Module *m, const Schedule *want, Sched
     why = fill_warps(&k);
   else if (!why && s->family == FAMILY_STREAM)
     why = fill_stream(&k);
-  else if (!why && s->family == FAMILY_OVERLAP && s->ngroups <= 1)
+  else if (!why && overlaps(s) && s->ngroups <= 1)
     why = fill_remainder(&k, 1);
   if (!why && s->ngroups > 1 && family_row(s->family)->tiled)
     why = fill_groups(&k);
