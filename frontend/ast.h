@@ -3,11 +3,14 @@
  *   include.c                       other files put in place
  *   lex.c           Token           characters to tokens (token.h)
  *   parse.c         Decl            tokens to declarations
+ *   parse_tokens.c                  the next token: is it this one, take it, report it
  *   parse_expr.c    Expr            tokens to expressions
+ *   parse_parts.c                   names, types, regions, ends: parts that several declarations have
  *   parse_stmt.c    Stmt            tokens to statements and functions
  *   parse_point.c                   tokens to probes and injects, masks, and absorbing layers (absorb.h)
  *   parse_scalar.c                  tokens to scalars, updates, reduce and until
  *   parse_repeat.c                  tokens to repeats
+ *   parse_members.c                 tokens to members (ensemble.h)
  *   parse_within.c                  tokens to offsets that depend on data
  *   parse_gradient.c                tokens to losses and gradients
  *   expand_levels.c parse_levels.c  levels of the grid, and what is written out for each (levels.h)
@@ -19,8 +22,8 @@
 
 #include "frontend/token.h"
 
-/* ---------------------------------------------------------------- the tree: parse.c parse_expr.c parse_stmt.c
- * parse_point.c parse_scalar.c parse_repeat.c parse_gradient.c parse_within.c */
+/* ---------------------------------------------------------------- the tree: parse.c parse_tokens.c parse_expr.c
+ * parse_parts.c parse_stmt.c parse_point.c parse_scalar.c parse_repeat.c parse_gradient.c parse_within.c */
 
 /* Limits that keep every recursion shallow and every expansion small: levels of an expression's tree, of nested
  * brackets, of the tree after macros are expanded; nodes of all expanded expressions; amount of an offset. */
@@ -295,8 +298,13 @@ bool parse_end(Parse *p, bool paper);
 bool parse_in_brackets(Parse *p, Decl *d, const char *expected, Expr *(*one)(Parse *));
 /* A region or the name of one, at the next token; `word` stands in front of it. */
 bool parse_region_of(Parse *p, Decl *d, const char *word);
+/* "[EXPR, ...]", the lengths of an array or a table, into `d`; a star, if it is there. */
+bool parse_lengths(Parse *p, Decl *d);
+bool parse_accept_star(Parse *p);
 /* "[lo .. hi, ...]"; NULL after reporting. "(FIELD, ...)", the targets of `d`. */
 RegionExpr *parse_region(Parse *p);
+/* Names up to a closing parenthesis, each `what`, into d->names; fresh: they are new. */
+bool parse_names(Parse *p, Decl *d, const char *what, bool fresh);
 bool parse_targets(Parse *p, Decl *d);
 /* every EXPR, at the end of a reduction or probe, behind the region or the targets of a stencil. */
 bool parse_every(Parse *p, Decl *d);

@@ -9,61 +9,11 @@
 
 #include <string.h>
 
-Symbol *check_declare(Checker *c, SymbolKind kind, const Decl *d) {
-  const Symbol *old = symbols_find(&c->syms, d->name);
-  if (old) {
-    if (kind != SYM_BAD || old->kind != SYM_BAD) {
-      diag_error(c->d, d->loc, "the name '%s' is taken; all names of a program differ", d->name);
-      diag_note(c->d, old->loc, "'%s' is %s declared here", d->name, symbol_words(old));
-    }
-    return NULL;
-  }
-  if (check_was_random(c, d))
-    return NULL;
-  Symbol *s = ARENA_NEW(c->arena, Symbol);
-  *s = (Symbol){.kind = kind, .name = d->name, .loc = d->loc, .decl = d, .cover_stencil = -1};
-  symbols_add(&c->syms, s);
-  return s;
-}
-
 /* ---- scalars and constants */
 
 /* The type of a value without one of its own: of integer literals i64, of float literals real. */
 static Type scalar_type(const Checker *c, Type t) {
   return t == TY_LITERAL_INT ? TY_I64 : t == TY_LITERAL_FLOAT ? c->real : t;
-}
-
-/* Notes what scalar `n` is unless overridden, if `value` follows from the defaults of those before. */
-static void add_default(Checker *c, int n, const Expr *value) {
-  Const k = {0};
-  bool known = value && fold_default(c, value, &k);
-  int count = n;
-  ARENA_PUSH(c->arena, c->defaults, count, k);
-  ARENA_PUSH(c->arena, c->has_default, n, known);
-}
-
-/* Adds a scalar of type `t` with its checked value (NULL: none) and makes `s` stand for it. */
-static void add_scalar(Checker *c, Symbol *s, Type t, Expr *value, bool is_param) {
-  Scalar x = {.name = s->name, .type = t, .is_param = is_param, .loc = s->loc};
-  int n = c->m->nscalars;
-  ARENA_PUSH(c->arena, c->scalar_value, n, value);
-  s->type = t;
-  s->index = c->m->nscalars;
-  ARENA_PUSH(c->arena, c->m->scalars, c->m->nscalars, x);
-  add_default(c, s->index, value);
-  bool linear = type_is_int(t) && !is_param && fold_affine(c, value, &s->affine);
-  if (!linear)
-    s->affine = affine_scalar(c->arena, s->index);
-  s->is_affine = type_is_int(t) && (is_param || linear || fold_may_compute(c, value));
-  if (s->is_affine && !is_param && !linear)
-    fold_note(c, value, s->index);
-}
-
-Symbol *check_hidden_scalar(Checker *c, const char *name, Expr *value) {
-  Symbol *s = ARENA_NEW(c->arena, Symbol);
-  *s = (Symbol){.kind = SYM_LET, .name = name, .loc = value->loc};
-  add_scalar(c, s, value->type, value, false);
-  return s;
 }
 
 /* Declares part `i` of the complex param or let `d`, NAME_re or NAME_im, whose checked value is `value` (NULL: none).
@@ -77,7 +27,7 @@ static Symbol *check_part(Checker *c, const Decl *d, int i, Type t, Expr *value)
   Symbol *s = check_declare(c, is_param ? SYM_PARAM : SYM_LET, part);
   if (s) {
     s->used = true;
-    add_scalar(c, s, t, value, is_param);
+    check_add_scalar(c, s, t, value, is_param);
   }
   return s;
 }
@@ -128,7 +78,7 @@ static void check_scalar(Checker *c, const Decl *d) {
   if (e && e->kind == EXPR_BAD)
     s->kind = SYM_BAD;
   else
-    add_scalar(c, s, t, e, is_param);
+    check_add_scalar(c, s, t, e, is_param);
 }
 
 /* scalar NAME : TYPE = VALUE; a param of the same name has the value before the first step. */
@@ -139,7 +89,7 @@ static void check_kept(Checker *c, const Decl *d) {
   if (!s || first->kind == EXPR_BAD)
     return;
   *param = (Symbol){.kind = SYM_PARAM, .name = s->name, .loc = s->loc};
-  add_scalar(c, param, t, first, true);
+  check_add_scalar(c, param, t, first, true);
   s->type = t;
   s->index = -1;
   s->each = c->lead && !d->shared;
@@ -218,18 +168,6 @@ static void check_named_region(Checker *c, const Decl *d) {
     s->box = box;
 }
 
-/* The region of field `d`. False after reporting. */
-bool check_box(Checker *c, const Decl *d, Box *out) {
-  const Box *named = d->on.s ? check_region_name(c, d->on.loc, d->on.s) : &c->m->grid;
-  if (d->region)
-    return check_region(c, d->region, out) &&
-           check_inside(c, d->region->loc, out, "the region", &c->m->grid, "the grid");
-  if (!named || (d->on.s && !check_has_all(c, d->on.loc, symbols_find(&c->syms, d->on.s))))
-    return false;
-  *out = *named;
-  return true;
-}
-
 /* field NAME : TYPE attributes. */
 static void check_field(Checker *c, const Decl *d) {
   Field f = {.name = d->name, .input = d->input, .temp = d->temp, .loc = d->loc};
@@ -295,52 +233,11 @@ static void check_fn(Checker *c, const Decl *d) {
 
 /* ---- stencils */
 
-static bool is_field(const Symbol *s) { return s && s->kind == SYM_FIELD; }
-
-/* The field that the name of a target stands for, NULL after reporting. */
-static Symbol *target_field(Checker *c, Name name, bool is_init) {
-  Symbol *s = symbols_find(&c->syms, name.s);
-  if (!s) {
-    check_undefined(c, NULL, name.loc, name.s, is_field);
-    return NULL;
-  }
-  s->used = true;
-  if (s->kind == SYM_BAD)
-    return NULL;
-  if (s->kind != SYM_FIELD)
-    check_error(c, NULL, name.loc, "'%s' is %s; only fields can be targets", name.s, symbol_words(s));
-  else if (field_lacks_any(&c->m->fields[s->index]) && !is_init)
-    check_error(c, NULL, name.loc,
-                "'%s' does not have all dimensions of the grid, and no stencil may write it; write a field that has "
-                "them, or set it by an init",
-                name.s);
-  else if (s->is_mask)
-    check_error(c, NULL, name.loc, "'%s' is a mask, which does not change; for wetting and drying use if", name.s);
-  else if (s->framed)
-    check_error(
-        c, NULL, name.loc,
-        "the frames of '%s' come from outside, and no %s writes them; leave out 'frames', or write another field",
-        name.s, is_init ? "init" : "stencil");
-  else if (c->m->fields[s->index].input && !is_init)
-    check_error(c, NULL, name.loc, "'%s' is an input field, which no stencil may write; leave out 'input'", name.s);
-  else if (name.level && !is_init)
-    check_error(c, NULL, name.loc, "'%s@%d': older levels rotate by themselves; only an init sets them", name.s,
-                name.level);
-  else if (name.level)
-    return check_past(c, NULL, name.loc, s, name.level);
-  else if (c->m->fields[s->index].temp && is_init)
-    check_error(c, NULL, name.loc,
-                "'%s' is a temp field, which holds nothing before the first step; an init cannot set it", name.s);
-  else
-    return s;
-  return NULL;
-}
-
 /* Fills s->targets from `d`. False if one was reported. */
 static bool check_targets(Checker *c, const Decl *d, CheckedStencil *s) {
   bool ok = true;
   for (int i = 0; i < d->nnames; i++) {
-    const Symbol *f = target_field(c, d->names[i], s->is_init);
+    const Symbol *f = check_target_field(c, d->names[i], s->is_init);
     bool twice = false;
     for (int j = 0; f && j < s->ntargets; j++)
       twice = twice || s->targets[j] == f->index;
@@ -351,113 +248,6 @@ static bool check_targets(Checker *c, const Decl *d, CheckedStencil *s) {
     ok = ok && f && !twice;
   }
   return ok;
-}
-
-/* The field that statement `st` assigns to, -1 after reporting. */
-static int assigned_field(Checker *c, const Stmt *st, const CheckedPiece *p) {
-  const Symbol *f = symbols_find(&c->syms, st->name);
-  if (f && f->kind == SYM_FIELD && st->level)
-    f = st->level <= f->npasts ? f->pasts[st->level - 1] : f;
-  const char *near = f ? NULL : symbols_nearest(&c->syms, c->locals, st->name, is_field);
-  if (!f && near) {
-    check_error(c, NULL, st->loc,
-                "'%.60s' is not declared; did you mean '%s'? A name for a value is written 'let %.60s = ...'", st->name,
-                near, st->name);
-    check_told(c, st->loc, st->name);
-  } else if (!f) {
-    check_error(c, NULL, st->loc, "'%.60s' is not declared; a name for a value is written 'let %.60s = ...'", st->name,
-                st->name);
-    check_told(c, st->loc, st->name);
-  } else if (f->kind != SYM_BAD && f->kind != SYM_FIELD) {
-    check_error(c, NULL, st->loc, "'%s' is %s; only target fields are assigned to (a new name needs 'let' or 'var')",
-                st->name, symbol_words(f));
-  } else if (f->kind == SYM_FIELD &&
-             (!checked_writes(c->stencil, f->index) || st->level != c->m->fields[f->index].past)) {
-    const char *text = st->level ? arena_printf(c->arena, "%s@%d", st->name, st->level) : st->name;
-    check_error(c, NULL, st->loc, "'%s' is no target of '%s'; name it in the brackets after '%s'", text,
-                c->stencil->name, c->stencil->name);
-  } else if (f->kind == SYM_FIELD) {
-    for (int i = 0; i < p->n; i++)
-      if (p->assigns[i].target == f->index)
-        check_error(c, NULL, st->loc, "'%s' is assigned twice in this block", f->name);
-    return f->index;
-  }
-  return -1;
-}
-
-/* TARGET = VALUE in a block, or (`field` given) the one expression of a piece. */
-static void check_assign(Checker *c, const Stmt *st, int field, CheckedPiece *p) {
-  if (field < 0)
-    field = assigned_field(c, st, p);
-  const Field *f = field < 0 ? NULL : &c->m->fields[field];
-  bool inside = !f || check_inside(c, p->loc, &p->box, "the region", &f->box,
-                                   arena_printf(c->arena, "the region of field '%s',", f->name));
-  Expr *e = st->value && inside ? check_in(c, st->value, NULL, ALLOW_BODY, "a value") : NULL;
-  if (!f)
-    return;
-  if (e)
-    e = check_coerce(c, e, f->type, arena_printf(c->arena, "field '%s'", f->name));
-  Assign a = {.loc = st->loc, .target = field, .value = e};
-  ARENA_PUSH(c->arena, p->assigns, p->n, a);
-}
-
-void check_target(Checker *c, const Env *env, const Stmt *st) {
-  const Symbol *f = symbols_find(&c->syms, st->name);
-  bool known = f && f->kind == SYM_FIELD && checked_writes(c->stencil, f->index);
-  if (known && st->npath)
-    check_error(c, env, st->path[0].loc,
-                "a target is assigned as a whole, at the point in hand; build the value and write %s = ...", st->name);
-  else if (known && c->level)
-    check_error(c, env, st->loc,
-                "the target '%s' is assigned in the block itself, not in a for or if; give a var its value here, and "
-                "assign that behind",
-                st->name);
-  else
-    check_assign(c, st, -1, c->piece);
-}
-
-/* The block, or the one value, of a piece of `s`. */
-static void piece_body(Checker *c, const PieceDecl *d, const CheckedStencil *s, CheckedPiece *p) {
-  if (!d->is_block && d->n) {
-    check_assign(c, &d->stmts[0], s->targets[0], p);
-    return;
-  }
-  c->piece = p;
-  c->allowed = ALLOW_BODY;
-  check_statements(c, NULL, d->n, d->stmts);
-  check_leave(c, NULL);
-  c->piece = NULL;
-  c->allowed = ALLOW_CONST;
-  if (diags_errors(c->d) == 0 && !(c->absorbing && c->absorbing->zone))
-    check_unused(c, d->n, d->stmts);
-}
-
-void check_piece_on(Checker *c, const PieceDecl *d, const Box *box, CheckedStencil *s) {
-  CheckedPiece p = {.loc = d->loc, .box = *box};
-  c->region = &p.box;
-  c->locals = NULL;
-  if (!d->is_block && d->n && s->ntargets > 1)
-    check_error(c, NULL, d->stmts[0].loc, "'%s' has %d targets; write a block that assigns to each: { %s = ...; }",
-                s->name, s->ntargets, c->m->fields[s->targets[0]].name);
-  else
-    piece_body(c, d, s, &p);
-  if (d->region->where.s)
-    check_where(c, d->region->where, &p);
-  c->region = NULL;
-  memset(c->lacks, 0, sizeof c->lacks);
-  ARENA_PUSH(c->arena, s->pieces, s->npieces, p);
-}
-
-/* One piece of c->stencil, added to `s`. */
-static void check_piece(Checker *c, const PieceDecl *d, CheckedStencil *s) {
-  Box box;
-  if (!check_piece_region(c, d->region, s, &box)) {
-    memset(c->lacks, 0, sizeof c->lacks);
-    c->incomplete = true;
-    return;
-  }
-  absorb_piece(c, d, &box);
-  check_piece_on(c, d, &box, s);
 }
 
 /* Reports targets of `s` that no piece assigns. */
@@ -569,7 +359,7 @@ static void add_reduction_scalar(Checker *c, Symbol *s, const Reduction *r) {
   s->type = r->type;
   s->index = c->m->nscalars;
   ARENA_PUSH(c->arena, c->m->scalars, c->m->nscalars, x);
-  add_default(c, s->index, NULL);
+  check_add_default(c, s->index, NULL);
 }
 
 /* A name for the next until: "until", "until.2", ...; in a repeat "pressure.until", ... */
@@ -725,6 +515,7 @@ static void unused_names(Checker *c) {
 }
 
 void check_program(Checker *c, int n, Decl *const *decls) {
+  c->rules = check_rules;
   for (int i = 0; i < n && diags_errors(c->d) < MAX_ERRORS; i++)
     check_decl(c, decls[i]);
   check_add_masks(c);

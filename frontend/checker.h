@@ -1,36 +1,46 @@
 /* frontend/checker.h: the checked program, and what checks it (private to frontend/). What it is made of: ast.h.
  *
- *   check.c         Checked         declarations: every name resolved, every type known, Module's declarations filled
- *   check_expr.c                    expressions: names resolved, macros expanded
- *   check_move.c                    expressions: macros at a neighbour
- *   check_diff.c                    the grid's spacing, coordinates, derivatives as sums over neighbours
- *   check_random.c                  expressions: random numbers
- *   check_sum.c                     expressions: sum, prod, min, max over offsets; elements of tables
- *   check_absorb.c absorb.c         absorbing layers; the stencils that they make of one
- *   check_point.c                   probes and injects, lists of points
- *   check_time.c                    older time levels, reductions between steps, launch-time arrays
- *   check_scalar.c                  scalars that are kept, their updates, until on them
- *   check_repeat.c                  repeats within a step
- *   check_levels.c                  the regions of levels, fine and coarse (levels.h)
- *   check_gradient.c                losses, and what they are differentiated by
- *   check_stmt.c                    statements of blocks: lets, vars, loops
- *   check_fn.c                      functions
- *   check_type.c                    expressions: types, literals adapted
- *   check_composite.c               types as written; vectors, structs and their members; storage types
- *   share.c                         values that several places of an expression use
- *   check_lacking.c                 fields that do not have all dimensions (fields.h)
- *   check_const.c                   constants and tables (check/declare.h)
- *   check_lookup.c                  elements of two indices, lookup (check/lookup.h)
- *   check_within.c                  fields at offsets that depend on data (check/lookup.h)
- *   check_outside.c                 what is beyond the edges of fields (check/declare.h)
- *   check_every.c                   stencils that run every so many steps
- *   check_ensemble.c                members (ensemble.h)
- *   check_complex.c                 complex numbers (complex.h)
- *   check_start.c                   fields as they are at the start of a step
- *   check_mask.c                    masks, where, dry (fields.h)
- *   parse_frames.c check_frames.c   fields that are series of frames (fields.h)
- *   check_region.c                  regions, offsets, launch checks, what temp fields hold
- *   fold.c                          constant expressions and affine bounds (fold.h)
+ * Layers, from the lowest to the highest. Files call those of their own layer and of lower ones; up there is one way,
+ * check_expr, which goes by the table Checker.rules that the topmost layer of expressions hands down.
+ *
+ *   base/, what each check stands on:
+ *     nodes.c                       nodes of checked expressions, errors, check_expr
+ *     names.c                       what a name means where it stands
+ *     fold.c scalars.c              constant expressions, affine bounds, and the scalars that have them (fold.h)
+ *     share.c                       values that several places of an expression use
+ *     check_type.c                  expressions: types, literals adapted
+ *     check_composite.c             types as written; vectors, structs and their members; storage types
+ *     check_complex.c               complex numbers (complex.h)
+ *     check_region.c                regions and launch checks (bounds.h)
+ *   check/, what expressions read and are:
+ *     check_lacking.c               fields that do not have all dimensions (fields.h)
+ *     check_time.c                  older time levels, reductions between steps, launch-time arrays
+ *     check_start.c                 fields as they are at the start of a step
+ *     check_access.c                accesses to fields, pieces that overlap, what temp fields hold (bounds.h)
+ *     check_mask.c                  masks, where, dry (fields.h)
+ *     parse_frames.c check_frames.c   fields that are series of frames (fields.h)
+ *     check_ensemble.c              members (ensemble.h)
+ *     check_sum.c                   sum, prod, min, max over offsets; elements of tables
+ *     check_lookup.c                elements of two indices, lookup (check/lookup.h)
+ *     check_within.c                fields at offsets that depend on data (check/lookup.h)
+ *     check_random.c                random numbers
+ *     check_diff.c                  the grid's spacing, coordinates, derivatives as sums over neighbours
+ *     check_levels.c                the regions of levels, fine and coarse (levels.h)
+ *     check_move.c                  macros at a neighbour
+ *     check_stmt.c                  statements of blocks: lets, vars, loops
+ *     check_piece.c                 pieces of stencils: what is assigned to targets (check/declare.h)
+ *     check_fn.c                    functions
+ *   and over these:
+ *     check_expr.c                  all kinds of expressions, as the table check_rules
+ *     check_const.c                 constants and tables (check/declare.h)
+ *     check_outside.c               what is beyond the edges of fields (check/declare.h)
+ *     check_absorb.c absorb.c       absorbing layers; the stencils that they make of one
+ *     check_point.c                 probes and injects, lists of points
+ *     check_scalar.c                scalars that are kept, their updates, until on them
+ *     check_repeat.c                repeats within a step
+ *     check_gradient.c              losses, and what they are differentiated by
+ *     check_every.c                 stencils that run every so many steps
+ *     check.c         Checked       declarations: every name resolved, every type known, Module's declarations filled
  *   lower.c                         Checked to a stencil IR module
  *   dump.c                          Checked as text
  *   outline.c                       what editors want to know
@@ -161,11 +171,16 @@ typedef struct Computed {
   int32_t scalar;
 } Computed;
 
-typedef struct Checker {
+/* How expressions of one kind are checked: `e` as seen from `env`, moved by `shift`. */
+typedef struct Checker Checker;
+typedef Expr *ExprRule(Checker *c, const Expr *e, const Env *env, const int64_t *shift);
+
+struct Checker {
   Arena *arena;
   Diags *d;
   int32_t file; /* of the source, in Loc */
   Module *m;
+  ExprRule *const *rules; /* by ExprKind: check_rules; NULL: expressions of that kind are bad */
   Type real;
   Type complex[2]; /* of two f32, of two f64; TY_NONE: not needed so far */
   Symbols syms;
@@ -246,11 +261,13 @@ typedef struct Checker {
     Loc loc;
     const char *message;
   } reported[MAX_ERRORS];
-} Checker;
+};
 
 /* Checks all declarations into c->m and c->checked. */
 void check_program(Checker *c, int n, Decl *const *decls);
 
+/* How expressions are checked, by ExprKind: Checker.rules. */
+extern ExprRule *const check_rules[EXPR_LOCAL + 1];
 /* `e` as seen from `env`, moved by `shift` (Module rank places), with types. Never NULL: EXPR_BAD after reporting. */
 Expr *check_expr(Checker *c, const Expr *e, const Env *env, const int64_t *shift);
 /* Gives the operation `e` its type from its checked kids, none of them bad, adapting literals among them; e->type is
@@ -330,6 +347,8 @@ const Env *check_macro_of(const Env *env);
 const Expr *check_argument(const Env *env, const char *name);
 /* The local of that name in the block in hand; macros do not see it. */
 Symbol *check_find_local(const Checker *c, const Env *env, const char *name);
+/* The local of that name, even where a macro is expanded; NULL if there is none. */
+Symbol *check_own_local(const Checker *c, const char *name);
 /* Do the brackets of `e`, behind its first kid, move a macro that is called there, and do not pick a component? */
 bool check_is_moved(const Checker *c, const Expr *e, const Env *env);
 /* A field that the macro's body names, or "idx", itself or by other macros; NULL if it names neither. */
@@ -362,9 +381,6 @@ Symbol *check_find_index(const Env *env, const char *name);
 /* Reports if the name that a reduction gives its index is taken; `op` (may be NULL) is the macro in whose body it
  * stands. */
 bool check_index_name(Checker *c, const Env *env, const Expr *name, const Decl *op);
-/* A checked leaf; a checked operation, which still needs its type; an expression that was reported. */
-/* Reports that the value `name` has no place where the checker is. */
-Expr *check_not_allowed(Checker *c, const Env *env, Loc loc, const char *name);
 /* The number of the step that is meant, an i64; coordinate `d` of the point moved by `shift`, likewise. */
 Expr *check_step(Checker *c, Loc loc);
 Expr *check_coordinate(Checker *c, Loc loc, int d, const int64_t *shift);
@@ -375,11 +391,13 @@ Expr *check_random(Checker *c, const Expr *e, const Env *env, const int64_t *shi
  * Reports it then. */
 void check_note_random(Checker *c, const Expr *e);
 bool check_was_random(Checker *c, const Decl *d);
+/* A checked leaf; a checked operation, which still needs its type. */
 Expr *check_leaf(Checker *c, ExprKind kind, Type t, Loc loc, Symbol *sym);
 Expr *check_operation(Checker *c, Opcode op, Loc loc, int n, Expr *const *kids);
 /* The operation on two values of f64, of i64. */
 Expr *check_both(Checker *c, Opcode op, Expr *x, Expr *y);
 Expr *check_whole(Checker *c, Opcode op, Expr *x, Expr *y);
+/* An expression that was reported. */
 Expr *check_bad(Checker *c, Loc loc);
 /* Reports the value `name`, which has no place where the checker is. Returns EXPR_BAD. */
 Expr *check_not_allowed(Checker *c, const Env *env, Loc loc, const char *name);
@@ -433,7 +451,7 @@ Expr *check_first(Checker *c, const Decl *d, Type *t);
 /* Adds the update `d`, and those of the parts that are reduced. */
 void check_update(Checker *c, const Decl *d);
 /* A part OP(...) over REGION of an update, the scalar that holds it. */
-Expr *check_over(Checker *c, const Expr *e, const Env *env);
+Expr *check_over(Checker *c, const Expr *e, const Env *env, const int64_t *shift);
 /* The value of the scalar `sym` that is kept. */
 Expr *check_state(Checker *c, const Env *env, Loc loc, Symbol *sym);
 /* The grid's first point, where what has no points is computed. */
@@ -530,6 +548,6 @@ void lower_program(Checker *c);
 /* The checked program as an indented tree. */
 char *dump_program(Checker *c);
 
-#include "frontend/fold.h"
+#include "frontend/base/fold.h"
 
 #endif

@@ -1,6 +1,6 @@
 /* frontend/complex.h: complex numbers: a struct of two floats, re and im, which the checker computes with.
  *
- *   check/check_complex.c   the types, what operations and functions come to, component by component
+ *   base/check_complex.c    the types, what operations and functions come to, component by component
  */
 #ifndef STC_COMPLEX_H
 #define STC_COMPLEX_H

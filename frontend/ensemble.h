@@ -4,6 +4,7 @@
  * is the member's number: all regions have all members, no access crosses it, and `shared` fields do not have it
  * (fields.h). So nothing new reaches the IR. Dimensions as programs and messages number them begin behind it.
  *
+ *   parse_members.c          tokens to members
  *   check/check_ensemble.c   the dimension, what the text says without it, and the member's number
  */
 #ifndef STC_ENSEMBLE_H

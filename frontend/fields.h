@@ -12,7 +12,7 @@
 
 #include "frontend/checker.h"
 
-/* ---------------------------------------------------------------- dimensions: check_lacking.c */
+/* ---------------------------------------------------------------- dimensions: check_lacking.c check_region.c */
 
 /* The region of field `d`, which may have stars, into `f`: its box, and the dimensions that it does not have. False
  * after reporting. */
@@ -33,7 +33,7 @@ bool check_reads_lacking(Checker *c, const Env *env, Loc loc, const Symbol *f);
 /* Has the piece in hand dimension `d`, of which `word` asks for the coordinate? Reports it if not. */
 bool check_has_coordinate(Checker *c, const Env *env, Loc loc, int d, const char *word);
 
-/* ---------------------------------------------------------------- masks: parse_point.c check_mask.c */
+/* ---------------------------------------------------------------- masks: parse_point.c parse_parts.c check_mask.c */
 
 /* What a read gives at a point where the mask is false: what the field has at the reading point, a constant, or twice a
  * number less what it has at the reading point. */
@@ -50,7 +50,8 @@ typedef struct DryDecl {
 bool parse_mask(Parse *p);
 /* NAME dry RULE, behind the word `where` of a field; NULL after reporting. */
 const DryDecl *parse_dry(Parse *p);
-/* `where NAME` of a region, if it stands there, into *out. False after reporting. */
+/* The name of a mask, into *out; `where NAME` of a region, if it stands there, into *out. False after reporting. */
+bool parse_mask_name(Parse *p, Name *out);
 bool parse_where(Parse *p, Name *out);
 
 /* What reads of field `f` give. look: the field of bools, on f's region and with its rules beyond that or one that

@@ -1,9 +1,11 @@
-/* frontend/frontend.h: text -> AST -> checked AST -> stencil IR. Table of contents of this folder, and of check/, where
- * files named check_ and those about layers and derivatives are:
+/* frontend/frontend.h: text -> AST -> checked AST -> stencil IR. Table of contents of this folder, of base/,
+ * what each check stands on, and of check/, the other files named check_ and those about layers and derivatives. Which
+ * of them calls which: checker.h.
  *
  *   include.c       include "FILE"; put in place
  *   lex.c           characters to tokens
  *   parse.c         tokens to declarations (ast.h), recovering from errors
+ *   parse_tokens.c  the next token                                parse_parts.c  parts that several declarations have
  *   parse_expr.c    tokens to expressions
  *   parse_stmt.c    tokens to statements and functions
  *   parse_point.c   probes, injects, absorbing layers: tokens     check_point.c  the first two checked
@@ -12,11 +14,13 @@
  *   habits.c        what is written elsewhere, and what to write instead
  *   symbol.c        names and what they stand for
  *   check.c         declarations: every name resolved, constants computed
+ *   base/nodes.c    nodes, errors; base/names.c  what a name means; base/scalars.c  scalars of the module
  *   check_expr.c    expressions: names resolved, op macros expanded
  *   check_move.c    macros at a neighbour
  *   check_diff.c    the grid's spacing, coordinates, derivatives    derivative.c    their weights
  *   check_type.c    expressions: types; literals adapted to the type they meet
- *   check_region.c  regions, offsets, launch checks, what temp fields hold
+ *   check_region.c  regions, launch checks                        check_access.c  accesses, what temp fields hold
+ *   check_piece.c   pieces of stencils
  *   fold.c          constant expressions and affine bounds
  *   lower.c         checked program to a stencil IR module; the two functions below
  *   dump.c          the checked program as text (-emit=ast)

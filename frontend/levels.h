@@ -34,7 +34,7 @@ const Token *levels_expand(Arena *a, Diags *d, const Token *t);
 /* levels NAME = FIRST .. LAST of GRID; after the word. */
 bool parse_levels(Parse *p);
 
-/* ---------------------------------------------------------------- check_levels.c */
+/* ---------------------------------------------------------------- check_levels.c names.c */
 
 /* Declares the regions of the levels `d`. */
 void check_levels(Checker *c, const Decl *d);

@@ -8,86 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-Decl *parse_declare(Parse *p, Name name) {
-  Decl *d = ARENA_NEW(p->arena, Decl);
-  d->name = name.s;
-  d->loc = name.loc;
-  ARENA_PUSH(p->arena, p->decls, p->ndecls, d);
-  return d;
-}
-
-bool parse_new_name(Parse *p, const char *what, Name *out) {
-  if (!parse_is(p, TOK_NAME)) {
-    parse_error(p, what);
-    return false;
-  }
-  if (is_reserved(p->t->text)) {
-    diag_error(p->d, p->t->loc, "expected %s, but '%s' is a word of the language; choose another name", what,
-               p->t->text);
-    return false;
-  }
-  *out = (Name){p->t->text, p->t->loc, 0};
-  p->t++;
-  return true;
-}
-
-Decl *parse_named(Parse *p, const char *what) {
-  Name name;
-  return parse_new_name(p, what, &name) ? parse_declare(p, name) : NULL;
-}
-
-Type type_of_word(const char *s, Type real) { return !strcmp(s, "real") ? real : type_from_name(s); }
-
-const TypeExpr *parse_type(Parse *p) {
-  if (!parse_is(p, TOK_NAME) || is_keyword(p->t->text)) {
-    parse_error(p, EXPECTED_TYPE);
-    return NULL;
-  }
-  TypeExpr *t = ARENA_NEW(p->arena, TypeExpr);
-  t->loc = p->t->loc;
-  t->name = p->t->text;
-  p->t++;
-  while (parse_accept(p, TOK_LBRACKET)) {
-    Expr *length = parse_expr(p);
-    if (!length || !parse_expect(p, TOK_RBRACKET, "']' after the vector's length"))
-      return NULL;
-    ARENA_PUSH(p->arena, t->lengths, t->n, length);
-  }
-  return t;
-}
-
-bool parse_optional_type(Parse *p, const TypeExpr **out) {
-  *out = NULL;
-  return !parse_accept(p, TOK_COLON) || (*out = parse_type(p)) != NULL;
-}
-
-bool parse_end(Parse *p, bool paper) {
-  if (parse_accept(p, TOK_SEMI) || (paper && (p->t->first || parse_is(p, TOK_EOF))))
-    return true;
-  if (!p->t->first && !parse_is(p, TOK_EOF)) {
-    parse_error(p, "';'");
-    return false;
-  }
-  Loc at = p->t[-1].loc;
-  at.col += (int32_t)strlen(p->t[-1].text);
-  diag_error(p->d, at, "expected ';' at the end of the declaration");
-  return true;
-}
-
-Expr *parse_initializer(Parse *p) { return parse_expect(p, TOK_ASSIGN, "'='") ? parse_expr(p) : NULL; }
-
-/* EXPR] or ROWS, COLUMNS], the length of a table or an array, behind the bracket. */
-static bool lengths(Parse *p, Decl *d) {
-  d->value = parse_expr(p);
-  if (d->value && parse_accept(p, TOK_COMMA) && !(d->right = parse_expr(p)))
-    return false;
-  return d->value && parse_expect(p, TOK_RBRACKET, d->right ? "']' (a table has one index or two)" : "']'");
-}
-
 /* [EXTENT] : TYPE of a launch-time array, behind its name. */
 static bool array(Parse *p, Decl *d) {
   p->t++;
-  if (!lengths(p, d) || !parse_expect(p, TOK_COLON, "':' and the type of the array's elements") ||
+  if (!parse_lengths(p, d) || !parse_expect(p, TOK_COLON, "':' and the type of the array's elements") ||
       !(d->type = parse_type(p)))
     return false;
   if (parse_is(p, TOK_ASSIGN)) {
@@ -137,7 +61,7 @@ static bool constant(Parse *p) {
   if (!d)
     return false;
   bool table = parse_accept(p, TOK_LBRACKET);
-  if (table && !lengths(p, d))
+  if (table && !parse_lengths(p, d))
     return false;
   if (!parse_optional_type(p, &d->type))
     return false;
@@ -201,40 +125,6 @@ static bool structure(Parse *p) {
   return true;
 }
 
-/* Takes a star that stands alone between commas and brackets. */
-static bool accept_star(Parse *p) {
-  bool is = parse_is(p, TOK_STAR) && (p->t[1].kind == TOK_COMMA || p->t[1].kind == TOK_RBRACKET);
-  p->t += is;
-  return is;
-}
-
-/* One dimension's bounds, or a star. */
-static bool range(Parse *p, RangeExpr *out) {
-  *out = (RangeExpr){NULL, NULL};
-  if (accept_star(p))
-    return true;
-  *out = (RangeExpr){parse_expr(p), NULL};
-  if (!out->lo)
-    return false;
-  return !parse_accept(p, TOK_DOTS) || (out->hi = parse_expr(p)) != NULL;
-}
-
-RegionExpr *parse_region(Parse *p) {
-  RegionExpr *r = ARENA_NEW(p->arena, RegionExpr);
-  r->loc = p->t->loc;
-  if (!parse_expect(p, TOK_LBRACKET, "a region '[lo .. hi, ...]'"))
-    return NULL;
-  do {
-    RangeExpr x;
-    if (!range(p, &x))
-      return NULL;
-    ARENA_PUSH(p->arena, r->ranges, r->n, x);
-  } while (parse_accept(p, TOK_COMMA));
-  if (!parse_where(p, &r->where))
-    return NULL;
-  return parse_expect(p, TOK_RBRACKET, "'..', ',' or ']'") ? r : NULL;
-}
-
 /* The paper's [lo, hi] for one dimension in place of [lo .. hi]. */
 static bool paper_bounds(Parse *p, RegionExpr *r) {
   bool dots = true;
@@ -261,18 +151,6 @@ static Expr *space(Parse *p) {
   if (e)
     e->name = word->text;
   return e;
-}
-
-bool parse_in_brackets(Parse *p, Decl *d, const char *expected, Expr *(*one)(Parse *)) {
-  if (!parse_expect(p, TOK_LBRACKET, expected))
-    return false;
-  do {
-    Expr *e = one(p);
-    if (!e)
-      return false;
-    ARENA_PUSH(p->arena, d->values, d->nvalues, e);
-  } while (parse_accept(p, TOK_COMMA));
-  return parse_expect(p, TOK_RBRACKET, "',' or ']'");
 }
 
 /* [spacing [EXPR, at NAME, ...]] [step EXPR] of a grid; not on a line of its own where the end of a line ends the
@@ -354,7 +232,7 @@ static bool outside(Parse *p, Decl *d) {
   }
   do {
     const Token *first = p->t;
-    if (accept_star(p))
+    if (parse_accept_star(p))
       s = (SideDecl){.rule = OUTSIDE_ALL, .loc = first->loc};
     else if (!side(p, &s, "'['"))
       return false;
@@ -364,19 +242,6 @@ static bool outside(Parse *p, Decl *d) {
     ARENA_PUSH(p->arena, d->sides, d->nsides, s);
   } while (parse_accept(p, TOK_COMMA));
   return parse_expect(p, TOK_RBRACKET, "']' after the rules of all dimensions");
-}
-
-/* A grid or region, after the `word` on or over. */
-bool parse_region_of(Parse *p, Decl *d, const char *word) {
-  if (parse_is(p, TOK_LBRACKET))
-    return (d->region = parse_region(p)) != NULL;
-  if (!parse_is(p, TOK_NAME)) {
-    parse_error(p, arena_printf(p->arena, "a region or its name after %s", word));
-    return false;
-  }
-  d->on = (Name){p->t->text, p->t->loc, 0};
-  p->t++;
-  return true;
 }
 
 /* One attribute of a field; its word is the next token. False after reporting. */
@@ -435,71 +300,16 @@ static bool field(Parse *p, bool paper) {
   return parse_end(p, paper);
 }
 
-bool parse_target_level(Parse *p, int32_t *out) {
-  if (!parse_accept(p, TOK_AT))
-    return true;
-  if (!parse_is(p, TOK_INT)) {
-    parse_error(p, "the number of the older level, as in 'U@1'");
-    return false;
-  }
-  long k = strtol(p->t->text, NULL, 10);
-  *out = k > MAX_HISTORY || k < 1 ? MAX_HISTORY + 1 : (int32_t)k;
-  p->t++;
-  return true;
-}
-
-/* "(NAME, ...)" into d->names; `fresh`: new names, maybe none, else fields. */
-static bool names(Parse *p, Decl *d, const char *what, bool fresh) {
-  if (!parse_expect(p, TOK_LPAREN, "'('"))
-    return false;
-  if (fresh && parse_accept(p, TOK_RPAREN))
-    return true;
-  do {
-    Name name;
-    if (!parse_new_name(p, what, &name) || (!fresh && !parse_target_level(p, &name.level)))
-      return false;
-    ARENA_PUSH(p->arena, d->names, d->nnames, name);
-  } while (parse_accept(p, TOK_COMMA));
-  return parse_expect(p, TOK_RPAREN, "',' or ')'");
-}
-
-bool parse_targets(Parse *p, Decl *d) { return names(p, d, "a target field's name", false); }
-
 /* op NAME(PARAMS) = EXPR; after the word. */
 static bool op(Parse *p) {
   Name name;
   if (!parse_new_name(p, "the macro's name", &name))
     return false;
   Decl *d = parse_declare(p, name);
-  if (!names(p, d, "a parameter's name", true) || !(d->value = parse_initializer(p)))
+  if (!parse_names(p, d, "a parameter's name", true) || !(d->value = parse_initializer(p)))
     return false;
   d->kind = DECL_OP;
   return parse_end(p, false);
-}
-
-bool parse_begins_declaration(const Token *t) {
-  static const char *const starts[] = {"param", "const", "grid",   "region", "field", "stencil",
-                                       "init",  "op",    "struct", "fn",     "until", "reduce"};
-  if (t->kind != TOK_NAME || !t->first)
-    return false;
-  for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
-    if (!strcmp(t->text, starts[i]))
-      return true;
-  return false;
-}
-
-void parse_skip(Parse *p) {
-  int depth = 0;
-  for (; !parse_is(p, TOK_EOF) && !parse_begins_declaration(p->t); p->t++) {
-    if (parse_is(p, TOK_LBRACE) || parse_is(p, TOK_LPAREN) || parse_is(p, TOK_LBRACKET))
-      depth++;
-    else if (depth && (parse_is(p, TOK_RBRACE) || parse_is(p, TOK_RPAREN) || parse_is(p, TOK_RBRACKET)))
-      depth--;
-    else if (parse_is(p, TOK_RBRACE))
-      return;
-    else if (!depth && parse_accept(p, TOK_SEMI))
-      return;
-  }
 }
 
 /* [REGION] = EXPR; or [REGION] { ... } into a new piece of `d`; if it is the `only` one, `every K` may stand behind its
@@ -562,28 +372,6 @@ static bool stencil(Parse *p, DeclKind kind, bool paper) {
   if (!ok)
     d->kind = DECL_BAD;
   return ok;
-}
-
-bool parse_every(Parse *p, Decl *d) {
-  if (parse_is_word(p, "where")) {
-    diag_error(p->d, p->t->loc,
-               "only stencils have 'where'; in a reduction the mask chooses: sum(if wet then u else 0)");
-    return false;
-  }
-  if (!parse_is_word(p, "every")) {
-    parse_error(p, "'every' and the number of steps from one evaluation to the next");
-    return false;
-  }
-  p->t++;
-  return (d->every = parse_expr(p)) != NULL;
-}
-
-void parse_skip_braces(Parse *p) {
-  int depth = 0;
-  do {
-    depth += parse_is(p, TOK_LBRACE) - parse_is(p, TOK_RBRACE);
-    p->t++;
-  } while (depth && !parse_is(p, TOK_EOF));
 }
 
 /* A declaration without keyword, as in the paper, at its name; else an error. */

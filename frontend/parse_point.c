@@ -162,27 +162,9 @@ bool parse_mask(Parse *p) {
   return parse_end(p, false);
 }
 
-/* The mask's name, behind `where`. */
-static bool mask_name(Parse *p, Name *out) {
-  if (!parse_is(p, TOK_NAME)) {
-    parse_error(p, "a mask's name after 'where'");
-    return false;
-  }
-  *out = (Name){p->t->text, p->t->loc, 0};
-  p->t++;
-  return true;
-}
-
-bool parse_where(Parse *p, Name *out) {
-  if (!parse_is_word(p, "where"))
-    return true;
-  p->t++;
-  return mask_name(p, out);
-}
-
 const DryDecl *parse_dry(Parse *p) {
   DryDecl *dry = ARENA_NEW(p->arena, DryDecl);
-  if (!mask_name(p, &dry->mask))
+  if (!parse_mask_name(p, &dry->mask))
     return NULL;
   if (!parse_is_word(p, "dry")) {
     parse_error(p, "'dry' and what a read gives where the mask is false: self, a constant, or odd about a number");

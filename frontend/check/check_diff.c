@@ -80,11 +80,6 @@ bool check_metric(Checker *c, const Decl *d, const Box *box) {
   return ok && (!step || step->kind != EXPR_BAD);
 }
 
-bool check_is_builtin(const Checker *c, const Expr *e, const char *name) {
-  bool itself = c->function && !strcmp(c->function->name, name);
-  return e->kind == EXPR_CALL && !strcmp(e->name, name) && !itself && !symbols_find(&c->syms, name);
-}
-
 /* Does the grid say how far apart its points are in dimension `d`? Reports if not; `word` needs it. */
 static bool has_spacing(Checker *c, const Env *env, Loc loc, const char *word, int d) {
   if (c->spacing[d] || c->coordinates[d])

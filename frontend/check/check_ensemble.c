@@ -8,30 +8,6 @@ static const int64_t nowhere[MAX_RANK];
 
 /* ---- the dimension */
 
-bool parse_members(Parse *p) {
-  Decl d = {.kind = DECL_MEMBERS, .name = "members", .loc = p->t[-1].loc};
-  if (!(d.value = parse_expr(p)))
-    return false;
-  *parse_declare(p, (Name){d.name, d.loc, 0}) = d;
-  return parse_end(p, false);
-}
-
-void parse_insert_members(Parse *p, int64_t n) {
-  int at = 0;
-  while (at < p->ndecls && p->decls[at]->kind != DECL_GRID)
-    at++;
-  if (at == p->ndecls)
-    return;
-  Expr *value = ARENA_NEW(p->arena, Expr);
-  *value = (Expr){.kind = EXPR_INT, .loc = p->decls[at]->loc, .name = arena_printf(p->arena, "%lld", (long long)n)};
-  Decl *d = parse_declare(p, (Name){"members", p->decls[at]->loc, 0});
-  d->kind = DECL_MEMBERS;
-  d->value = value;
-  for (int i = p->ndecls - 1; i > at + 1; i--)
-    p->decls[i] = p->decls[i - 1];
-  p->decls[at + 1] = d;
-}
-
 /* The first declaration before this one that goes by the grid's dimensions; NULL: there is none. */
 static const Symbol *goes_by_grid(const Checker *c) {
   for (const Symbol *s = c->syms.first; s; s = s->next)
@@ -102,27 +78,7 @@ void check_ensemble(Checker *c, const Decl *d) {
   c->lead = 1;
 }
 
-void check_all_members(const Checker *c, Box *box) {
-  if (!c->lead)
-    return;
-  box->lo[0] = c->m->grid.lo[0];
-  box->hi[0] = c->m->grid.hi[0];
-}
-
-Box check_shown_box(const Checker *c, const Box *box) {
-  Box text = {.rank = box->rank - c->lead};
-  for (int d = 0; d < text.rank; d++) {
-    text.lo[d] = box->lo[d + c->lead];
-    text.hi[d] = box->hi[d + c->lead];
-  }
-  return text;
-}
-
 /* ---- the member's number */
-
-bool check_is_member(const Checker *c, const char *name) {
-  return c->lead && !strcmp(name, "member") && !symbols_find(&c->syms, name);
-}
 
 Expr *check_member_of_point(Checker *c, const Env *env, Loc loc) {
   if (!check_function_reads(c, env, loc, "member", "the number of the point's member"))

@@ -1,4 +1,8 @@
-/* check_expr.c: expressions: names resolved and macros expanded. Types are in check_type.c. */
+/* check_expr.c: expressions: names resolved and macros expanded. Types are in base/check_type.c.
+ *
+ * The highest of the layers that check expressions: it knows all kinds of them, and hands what it knows down as a table
+ * of rules, check_rules. Whatever checks a part of its own calls check_expr (base/nodes.c), which goes by the table.
+ */
 #include "frontend/check/absorb.h"
 #include "frontend/check/lookup.h"
 #include "frontend/sweep.h"
@@ -11,158 +15,10 @@
 
 static const int64_t nowhere[MAX_RANK];
 
-Expr *check_bad(Checker *c, Loc loc) {
-  Expr *e = ARENA_NEW(c->arena, Expr);
-  e->loc = loc;
-  return e;
-}
-
-/* A checked leaf. */
-static Expr *leaf(Checker *c, ExprKind kind, Type t, Loc loc, Symbol *sym) {
-  Expr *e = ARENA_NEW(c->arena, Expr);
-  *e = (Expr){.kind = kind, .type = t, .loc = loc, .height = 1, .sym = sym, .name = sym ? sym->name : NULL};
-  if (sym) {
-    sym->used = true;
-    e->adapts = kind == EXPR_CONST && sym->adapts;
-  }
-  return e;
-}
-
-Expr *check_leaf(Checker *c, ExprKind kind, Type t, Loc loc, Symbol *sym) { return leaf(c, kind, t, loc, sym); }
-
-Expr *check_operation(Checker *c, Opcode op, Loc loc, int n, Expr *const *kids) {
-  Expr *e = leaf(c, EXPR_OP, TY_NONE, loc, NULL);
-  e->op = op;
-  e->n = n;
-  e->kids = ARENA_ARRAY(c->arena, Expr *, n);
-  memcpy(e->kids, kids, (size_t)n * sizeof *kids);
-  return e;
-}
-
-/* The same on two values of type `t`, which is that of the result. */
-static Expr *operation_on(Checker *c, Opcode op, Type t, Expr *x, Expr *y) {
-  Expr *e = check_operation(c, op, x->loc, 2, (Expr *[]){x, y});
-  e->type = t;
-  return e;
-}
-
-Expr *check_both(Checker *c, Opcode op, Expr *x, Expr *y) { return operation_on(c, op, TY_F64, x, y); }
-Expr *check_whole(Checker *c, Opcode op, Expr *x, Expr *y) { return operation_on(c, op, TY_I64, x, y); }
-
-/* Has the same error been reported at the same place? Remembers it if not. */
-bool check_repeated(Checker *c, Loc loc, const char *message) {
-  for (int i = 0; i < c->nreported; i++)
-    if (c->reported[i].loc.line == loc.line && c->reported[i].loc.col == loc.col &&
-        !strcmp(c->reported[i].message, message))
-      return true;
-  if (c->nreported < MAX_ERRORS) {
-    c->reported[c->nreported].loc = loc;
-    c->reported[c->nreported++].message = message;
-  }
-  return false;
-}
-
-Expr *check_error(Checker *c, const Env *env, Loc loc, const char *fmt, ...) {
-  Str s = {.arena = c->arena};
-  va_list ap;
-  va_start(ap, fmt);
-  str_addv(&s, fmt, ap);
-  va_end(ap);
-  if (check_repeated(c, loc, s.s))
-    return check_bad(c, loc);
-  diag_error(c->d, loc, "%s", s.s);
-  for (int shown = 0; env && shown < 3; env = env->caller, shown++) {
-    if (env->index)
-      diag_note(c->d, env->call, "where '%s' is %lld", env->index->name, (long long)env->index->memo[TY_I64].i);
-    else if (env->call.line)
-      diag_note(c->d, env->call, "in the expansion of '%s' here", env->decl->name);
-  }
-  return check_bad(c, loc);
-}
-
-bool check_told(Checker *c, Loc loc, const char *name) {
-  loc.col = 0;
-  return check_repeated(c, loc, name);
-}
-
-Expr *check_undefined(Checker *c, const Env *env, Loc loc, const char *name, bool (*fits)(const Symbol *)) {
-  if (c->unread)
-    return check_bad(c, loc);
-  const char *level = check_name_with_level(c, name);
-  if (!c->levels && !fits && (!strcmp(name, "fine") || !strcmp(name, "coarse")))
-    return check_error(c, env, loc,
-                       "'%s' reads another level of the grid, and there are none so far; declare them before: levels "
-                       "L = 0 .. D of G;",
-                       name);
-  if (level)
-    return check_error(c, env, loc, "'%.60s' is one thing for each level; name one of them, such as '%s'", name, level);
-  if (check_told(c, loc, name))
-    return check_bad(c, loc);
-  const char *instead = fits ? NULL : habit_of_name(name), *near = symbols_nearest(&c->syms, c->locals, name, fits);
-  if (instead)
-    return check_error(c, env, loc, "'%.60s' is not declared; %s", name, instead);
-  if (near)
-    return check_error(c, env, loc, "'%.60s' is not declared; did you mean '%s'?", name, near);
-  return check_error(c, env, loc, "'%.60s' is not declared; names are declared before they are used", name);
-}
-
-Expr *check_in(Checker *c, const Expr *e, const Env *env, Allowed allowed, const char *what) {
-  Allowed old_allowed = c->allowed;
-  const char *old_what = c->what;
-  c->allowed = allowed;
-  c->what = what;
-  Expr *r = check_expr(c, e, env, nowhere);
-  c->allowed = old_allowed;
-  c->what = old_what;
-  return r;
-}
-
-bool check_const_int(Checker *c, const Expr *e, const Env *env, const char *what, int64_t *out) {
-  Const k;
-  Expr *r = check_in(c, e, env, ALLOW_CONST, what);
-  if (r->kind == EXPR_BAD)
-    return false;
-  if (r->type == TY_LITERAL_INT)
-    r = check_adapt(c, env, r, TY_I64);
-  if (r->kind == EXPR_BAD)
-    return false;
-  if (!type_is_int(r->type) || !fold_const(c, r, &k)) {
-    check_error(c, env, e->loc, "%s must be an integer constant", what);
-    return false;
-  }
-  *out = k.i;
-  return true;
-}
-
-/* What to write where the coordinate of a point is to change. */
-static const char *cure_of_place(const Checker *c) {
-  return strcmp(c->what, "a coordinate") == 0
-             ? "; what moves is a condition in a stencil: if idx(0) == row[step] && idx(1) == column[step] then ..."
-             : "";
-}
-
-Expr *check_not_allowed(Checker *c, const Env *env, Loc loc, const char *name) {
-  if (c->allowed == ALLOW_CONST)
-    return check_error(c, env, loc, "%s must be a constant, but '%s' is known only when the program runs", c->what,
-                       name);
-  if (c->allowed == ALLOW_REDUCED)
-    return check_error(
-        c, env, loc,
-        "%s is one number for the whole program, so '%s' cannot be part of it; only params, lets and reductions can",
-        c->what, name);
-  if (c->allowed == ALLOW_STATE)
-    return check_error(c, env, loc,
-                       "%s is one number for the whole program, so '%s' cannot be part of it; an update reduces what "
-                       "has points over a region: max(...) over G",
-                       c->what, name);
-  return check_error(c, env, loc, "%s is computed once at launch, so '%s' cannot be part of it%s", c->what, name,
-                     cure_of_place(c));
-}
-
 /* The value of a scalar, a let's or a param's. */
 static Expr *scalar(Checker *c, const Env *env, Loc loc, Symbol *sym) {
   return c->allowed == ALLOW_CONST ? check_not_allowed(c, env, loc, sym->name)
-                                   : leaf(c, EXPR_SCALAR, sym->type, loc, sym);
+                                   : check_leaf(c, EXPR_SCALAR, sym->type, loc, sym);
 }
 
 /* The value of a complex param or let, made of its two parts. */
@@ -199,20 +55,8 @@ static Expr *reduction_value(Checker *c, const Env *env, Loc loc, Symbol *sym) {
   if (c->ago)
     return check_error(c, env, loc, "'%s' is a reduction, of which no older values are kept", sym->name);
   return c->allowed == ALLOW_CONST ? check_not_allowed(c, env, loc, sym->name)
-                                   : leaf(c, EXPR_SCALAR, sym->type, loc, sym);
+                                   : check_leaf(c, EXPR_SCALAR, sym->type, loc, sym);
 }
-
-Expr *check_plus(Checker *c, Expr *x, int64_t by) {
-  if (!by)
-    return x;
-  Expr *k = leaf(c, EXPR_INT, TY_I64, x->loc, NULL);
-  k->name = arena_printf(c->arena, "%lld", (long long)(by < 0 ? -by : by));
-  Expr *sum = check_operation(c, by < 0 ? OP_SUB : OP_ADD, x->loc, 2, (Expr *[]){x, k});
-  sum->type = TY_I64;
-  return sum;
-}
-
-Expr *check_step(Checker *c, Loc loc) { return check_plus(c, leaf(c, EXPR_STEP, TY_I64, loc, NULL), -c->ago); }
 
 /* step, in the step that is meant. */
 static Expr *step_number(Checker *c, const Env *env, Loc loc) {
@@ -247,7 +91,7 @@ static Expr *field(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64
     return check_bad(c, loc);
   if (!check_reads_lacking(c, env, loc, sym))
     return check_bad(c, loc);
-  Expr *e = leaf(c, EXPR_FIELD, sym->type, loc, sym);
+  Expr *e = check_leaf(c, EXPR_FIELD, sym->type, loc, sym);
   for (int d = 0; d < c->m->grid.rank; d++)
     e->off[d] = field_lacks(&c->m->fields[sym->index], d) ? 0 : off[d];
   if (!check_behind(c, env, sym, e))
@@ -287,32 +131,8 @@ static Expr *local(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64
   if (c->allowed != ALLOW_BODY)
     return check_not_allowed(c, env, loc, sym->name);
   if (!memcmp(shift, nowhere, sizeof nowhere) && !c->ago && !c->at_start && !c->scale)
-    return leaf(c, EXPR_LOCAL, sym->type, loc, sym);
+    return check_leaf(c, EXPR_LOCAL, sym->type, loc, sym);
   return check_coerce(c, check_expr(c, sym->value, sym->env, shift), sym->type, "the let");
-}
-
-/* The macro or function in whose expansion `env` is, NULL if it is in none. */
-const Env *check_macro_of(const Env *env) {
-  while (env && env->index)
-    env = env->caller;
-  return env;
-}
-
-/* The argument bound to the name, NULL if it is no parameter of the macro `env`. */
-const Expr *check_argument(const Env *env, const char *name) {
-  for (int i = 0; env && i < env->decl->nnames; i++)
-    if (!strcmp(env->decl->names[i].s, name))
-      return env->args[i];
-  return NULL;
-}
-
-/* The local of that name in the block in hand; macros do not see it. */
-Symbol *check_find_local(const Checker *c, const Env *env, const char *name) {
-  const Env *macro = check_macro_of(env);
-  for (Symbol *s = macro && macro->decl->kind != DECL_FN ? NULL : c->locals; s; s = s->next)
-    if (!strcmp(s->name, name))
-      return s;
-  return NULL;
 }
 
 /* The value of the global symbol, written bare. */
@@ -329,7 +149,7 @@ static Expr *global(Checker *c, const Env *env, Loc loc, Symbol *sym, const int6
   case SYM_ARRAY:
     return check_error(c, env, loc, "'%s' is a launch-time array; its elements are '%s[i]' with an i64 index",
                        sym->name, sym->name);
-  case SYM_CONST: return leaf(c, EXPR_CONST, sym->type, loc, sym);
+  case SYM_CONST: return check_leaf(c, EXPR_CONST, sym->type, loc, sym);
   case SYM_FIELD: return field(c, env, loc, sym, shift);
   case SYM_TABLE:
     return check_error(c, env, loc, "'%s' is a table; its values are '%s' to '%s'", sym->name, sym->elems[0]->name,
@@ -347,7 +167,7 @@ static Expr *name(Checker *c, const Expr *e, const Env *env, const int64_t *shif
   const Env *macro = check_macro_of(env);
   Symbol *sym = check_find_index(env, e->name);
   if (sym)
-    return leaf(c, EXPR_CONST, sym->type, e->loc, sym);
+    return check_leaf(c, EXPR_CONST, sym->type, e->loc, sym);
   const Expr *arg = check_argument(macro, e->name);
   if (arg)
     return check_expr(c, arg, macro->caller, shift);
@@ -537,26 +357,6 @@ static Expr *wrong_count(Checker *c, const Expr *e, const Env *env, int want) {
   return check_error(c, env, e->loc, "'%s' takes %d argument%s, not %d", e->name, want, want == 1 ? "" : "s", e->n);
 }
 
-bool check_dimension(Checker *c, const Expr *e, const Env *env, const char *what, int *out) {
-  int64_t d;
-  if (!check_const_int(c, e, env, arena_printf(c->arena, "the dimension of %s", what), &d))
-    return false;
-  if (d < 0 || d >= check_rank(c))
-    check_error(c, env, e->loc, "the grid has no dimension %lld; there are 0 to %d", (long long)d, check_rank(c) - 1);
-  *out = (int)d + c->lead;
-  return d >= 0 && d < check_rank(c);
-}
-
-Expr *check_coordinate(Checker *c, Loc loc, int d, const int64_t *shift) {
-  if (c->scale)
-    return check_error(c, NULL, loc,
-                       "the coordinate of a point of another level cannot be read in fine or coarse; let "
-                       "a stencil of that level write what is made of it to a field");
-  Expr *x = leaf(c, EXPR_INDEX, TY_I64, loc, NULL);
-  x->value.i = d;
-  return check_plus(c, x, shift[d]);
-}
-
 /* idx(d), of the point moved by `shift`. */
 static Expr *index_value(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
   int d;
@@ -604,7 +404,7 @@ static Expr *call_symbol(Checker *c, const Expr *e, const Env *env, const int64_
 
 /* The node `op` at e's place on e's checked kids. */
 static Expr *operation(Checker *c, const Expr *e, Opcode op, Type to, const Env *env, const int64_t *shift) {
-  Expr *x = leaf(c, EXPR_OP, to, e->loc, NULL);
+  Expr *x = check_leaf(c, EXPR_OP, to, e->loc, NULL);
   bool ok = true;
   x->op = op;
   x->n = e->n;
@@ -628,6 +428,13 @@ static bool is_complex_call(const Checker *c, const Expr *e, const Env *env) {
          !check_argument(check_macro_of(env), e->name) && !check_find_local(c, env, e->name);
 }
 
+/* Functions that are built in unless a program declares something of their name, but fine and coarse. */
+static const struct {
+  const char *name;
+  ExprRule *rule;
+} builtins[] = {{"coord", check_coord}, {"diff", check_diff},     {"lookup", check_lookup},
+                {"at", check_at},       {"random", check_random}, {"normal", check_random}};
+
 /* name(...). */
 static Expr *call(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
   Type to = type_of_word(e->name, c->real);
@@ -636,18 +443,11 @@ static Expr *call(Checker *c, const Expr *e, const Env *env, const int64_t *shif
     return index_value(c, e, env, shift);
   if (!strcmp(e->name, "step"))
     return check_error(c, env, e->loc, "'step' takes no arguments");
-  if (is_builtin(c, e, env, "coord"))
-    return check_coord(c, e, env, shift);
   if (check_is_scaled(c, e))
     return check_scaled(c, e, NULL, env, shift);
-  if (is_builtin(c, e, env, "diff"))
-    return check_diff(c, e, env, shift);
-  if (is_builtin(c, e, env, "lookup"))
-    return check_lookup(c, e, env, shift);
-  if (is_builtin(c, e, env, "at"))
-    return check_at(c, e, env, shift);
-  if (is_builtin(c, e, env, "random") || is_builtin(c, e, env, "normal"))
-    return check_random(c, e, env, shift);
+  for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++)
+    if (is_builtin(c, e, env, builtins[i].name))
+      return builtins[i].rule(c, e, env, shift);
   if (to == TY_NONE && f == OP_COUNT && is_complex_call(c, e, env))
     return check_complex_call(c, e, env, shift);
   if (to == TY_NONE && f == OP_COUNT)
@@ -660,7 +460,7 @@ static Expr *call(Checker *c, const Expr *e, const Env *env, const int64_t *shif
 
 /* {a, b} or {xx = a, yy = b}: open, see check_composite.c. */
 static Expr *braces(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
-  Expr *x = leaf(c, EXPR_BRACES, TY_BRACES, e->loc, NULL);
+  Expr *x = check_leaf(c, EXPR_BRACES, TY_BRACES, e->loc, NULL);
   bool ok = true;
   x->imaginary = e->imaginary;
   x->n = e->n;
@@ -669,7 +469,7 @@ static Expr *braces(Checker *c, const Expr *e, const Env *env, const int64_t *sh
     bool named = e->kids[i]->kind == EXPR_NAMED;
     Expr *k = check_expr(c, named ? e->kids[i]->kids[0] : e->kids[i], env, shift);
     ok = ok && k->kind != EXPR_BAD;
-    x->kids[i] = named ? leaf(c, EXPR_NAMED, k->type, e->kids[i]->loc, NULL) : k;
+    x->kids[i] = named ? check_leaf(c, EXPR_NAMED, k->type, e->kids[i]->loc, NULL) : k;
     if (named) {
       x->kids[i]->name = e->kids[i]->name;
       x->kids[i]->n = 1;
@@ -700,63 +500,35 @@ static Expr *member(Checker *c, const Expr *e, const Env *env, const int64_t *sh
   return base->kind == EXPR_BAD ? base : check_member(c, env, e, base);
 }
 
-bool check_more(Checker *c, Loc at, const Env *env) {
-  if (c->gave_up)
-    return false;
-  if (c->depth < MAX_DEPTH && c->nodes < MAX_NODES) {
-    c->nodes++;
-    return true;
-  }
-  c->gave_up = c->incomplete = true;
-  for (; env; env = env->caller)
-    at = env->call.line ? env->call : at;
-  if (c->depth >= MAX_DEPTH)
-    check_error(c, NULL, at,
-                "this expression is more than %d levels deep when its macros and functions are expanded; split it with "
-                "let or a temp field",
-                MAX_DEPTH);
-  else
-    check_error(c, NULL, at,
-                "the program's expressions have more than %d operations when macros, functions and loops are expanded; "
-                "split them with let or temp fields",
-                MAX_NODES);
-  return false;
+/* A literal. */
+static Expr *literal(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
+  (void)env;
+  (void)shift;
+  Type t = e->kind == EXPR_INT ? TY_LITERAL_INT : e->kind == EXPR_FLOAT ? TY_LITERAL_FLOAT : TY_BOOL;
+  Expr *x = check_leaf(c, e->kind, t, e->loc, NULL);
+  x->name = e->name;
+  x->value = e->value;
+  return x;
 }
 
-/* The node by its kind. */
-static Expr *check_node(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
-  Expr *x;
-  switch (e->kind) {
-  case EXPR_INT:
-  case EXPR_FLOAT:
-  case EXPR_BOOL:
-    x = leaf(c, e->kind,
-             e->kind == EXPR_INT     ? TY_LITERAL_INT
-             : e->kind == EXPR_FLOAT ? TY_LITERAL_FLOAT
-                                     : TY_BOOL,
-             e->loc, NULL);
-    x->name = e->name;
-    x->value = e->value;
-    return x;
-  case EXPR_NAME: return e->level ? old_level(c, e, env, shift) : name(c, e, env, shift);
-  case EXPR_ACCESS: return e->level ? old_level(c, e, env, shift) : access(c, e, env, shift);
-  case EXPR_WITHIN: return check_within(c, e, env, shift);
-  case EXPR_CALL: return call(c, e, env, shift);
-  case EXPR_MEMBER: return member(c, e, env, shift);
-  case EXPR_BRACES: return braces(c, e, env, shift);
-  case EXPR_OP: return operation(c, e, e->op, TY_NONE, env, shift);
-  case EXPR_REDUCE: return check_reduce(c, e, env, shift);
-  case EXPR_OVER: return check_over(c, e, env);
-  default: return check_bad(c, e->loc);
-  }
+/* name, and name@k. */
+static Expr *name_at(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
+  return e->level ? old_level(c, e, env, shift) : name(c, e, env, shift);
 }
 
-Expr *check_expr(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
-  if (!check_more(c, e->loc, env))
-    return check_bad(c, e->loc);
-  c->depth++;
-  Expr *r = check_node(c, e, env, shift);
-  c->nodes += r->kind != EXPR_OP && type_composite(c->m, r->type) ? type_components(c->m, r->type) : 0;
-  c->depth--;
-  return r;
+/* name[...], and name@k[...]. */
+static Expr *access_at(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
+  return e->level ? old_level(c, e, env, shift) : access(c, e, env, shift);
 }
+
+/* An operator on its operands. */
+static Expr *operator_on(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
+  return operation(c, e, e->op, TY_NONE, env, shift);
+}
+
+/* Those of no kind that is parsed alone, and of what was reported, have no rule. */
+ExprRule *const check_rules[EXPR_LOCAL + 1] = {
+    [EXPR_INT] = literal,      [EXPR_FLOAT] = literal,       [EXPR_BOOL] = literal,        [EXPR_NAME] = name_at,
+    [EXPR_ACCESS] = access_at, [EXPR_WITHIN] = check_within, [EXPR_CALL] = call,           [EXPR_MEMBER] = member,
+    [EXPR_BRACES] = braces,    [EXPR_OP] = operator_on,      [EXPR_REDUCE] = check_reduce, [EXPR_OVER] = check_over,
+};

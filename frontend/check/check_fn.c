@@ -147,16 +147,6 @@ Expr *check_call(Checker *c, const Expr *e, const Env *env, const int64_t *shift
   return r->kind == EXPR_BAD ? r : share(c, r, f->name);
 }
 
-bool check_function_reads(Checker *c, const Env *env, Loc loc, const char *name, const char *what) {
-  if (!c->function)
-    return true;
-  check_error(
-      c, env, loc,
-      "'%s' is %s, which a function cannot read; pass it as an argument, or make '%s' a macro: op %s(...) = ...;", name,
-      what, c->function->name, c->function->name);
-  return false;
-}
-
 /* ---- names in the bodies of macros */
 
 /* Is the name, used in the body of `op`, its parameter, the index of one of the reductions in `env`, or declared? */

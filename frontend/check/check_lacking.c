@@ -2,36 +2,11 @@
  * the field's region and in those of its inits. The field's box is one point there, at 0, which accesses find from all
  * coordinates (OUTSIDE_ALL); so all else is as of other fields, but that no step writes it: which layer's value would
  * it be? */
+#include "frontend/base/bounds.h"
 #include "frontend/fields.h"
 #include "frontend/ensemble.h"
 
 #include <string.h>
-
-/* "0", "0 and 2": the dimensions of `lacks`. */
-static const char *dimensions(Checker *c, const bool *lacks) {
-  Str s = {.arena = c->arena};
-  for (int d = 0; d < MAX_RANK; d++)
-    if (lacks[d])
-      str_addf(&s, s.n ? " and %d" : "%d", check_shown(c, d));
-  return s.s;
-}
-
-/* Which dimensions does field number `field` not have? */
-static void field_lacks_which(const Checker *c, int field, bool *lacks) {
-  for (int d = 0; d < MAX_RANK; d++)
-    lacks[d] = d < c->m->grid.rank && field_lacks(&c->m->fields[field], d);
-}
-
-bool check_has_all(Checker *c, Loc loc, const Symbol *s) {
-  bool lacks[MAX_RANK];
-  if (s->kind != SYM_FIELD || !field_lacks_any(&c->m->fields[s->index]))
-    return true;
-  field_lacks_which(c, s->index, lacks);
-  check_error(c, NULL, loc,
-              "the region of '%s' does not have dimension %s, and is none for points of the grid; write the region out",
-              s->name, dimensions(c, lacks));
-  return false;
-}
 
 /* Reports if nothing is left of the region at `loc`. */
 static bool has_dimension(Checker *c, Loc loc, const bool *lacks) {

@@ -171,14 +171,6 @@ bool check_wrong_spacing(Checker *c, const Env *env, Loc loc, const Symbol *sym)
 
 /* ---- names with levels */
 
-const char *check_name_with_level(const Checker *c, const char *name) {
-  size_t n = strlen(name);
-  for (const Symbol *s = c->levels ? c->syms.first : NULL; s; s = s->next)
-    if (!strncmp(s->name, name, n) && s->name[n] == '(')
-      return s->name;
-  return NULL;
-}
-
 bool check_level_is_used(const Checker *c, const Symbol *sym) {
   const char *bracket = c->levels ? strchr(sym->name, '(') : NULL;
   for (const Symbol *s = bracket ? c->syms.first : NULL; s; s = s->next)
@@ -201,10 +193,6 @@ Symbol *check_of_level(Checker *c, const Expr *e, const Env *env) {
 }
 
 /* ---- fine and coarse */
-
-bool check_is_scaled(const Checker *c, const Expr *e) {
-  return c->levels && e->kind == EXPR_CALL && (check_is_builtin(c, e, "fine") || check_is_builtin(c, e, "coarse"));
-}
 
 /* The level of the stencil in hand, that of its targets; -1 after reporting that it has none. */
 static int level_in_hand(Checker *c, const Expr *call, const Env *env) {

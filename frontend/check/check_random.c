@@ -5,24 +5,10 @@
 
 #include <string.h>
 
-bool check_is_random(const Checker *c, const Expr *e) {
-  return check_is_builtin(c, e, "random") || check_is_builtin(c, e, "normal");
-}
-
 void check_note_random(Checker *c, const Expr *e) {
   Loc *first = &c->drawn[*e->name == 'n'];
   if (first->line == 0)
     *first = e->loc;
-}
-
-bool check_was_random(Checker *c, const Decl *d) {
-  bool normal = !strcmp(d->name, "normal");
-  if ((!normal && strcmp(d->name, "random") != 0) || c->drawn[normal].line == 0)
-    return false;
-  diag_error(c->d, d->loc, "the name '%s' is taken: it was used above for random numbers; declare it before that",
-             d->name);
-  diag_note(c->d, c->drawn[normal], "'%s' is used here", d->name);
-  return true;
 }
 
 /* `e` as a u32, of which the lowest 32 bits count. */

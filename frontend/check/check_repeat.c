@@ -175,12 +175,6 @@ bool check_repeat_writes(Checker *c, const CheckedStencil *s) {
   return true;
 }
 
-void check_note_past(Checker *c, Loc loc, int field, int64_t k) {
-  PastRead x = {loc, field, (int32_t)k, c->in_repeat};
-  if (c->in_repeat)
-    ARENA_PUSH(c->arena, c->past_reads, c->npast_reads, x);
-}
-
 /* Is `field` written within repeat `r`, and by nothing else? */
 static bool written_only_in(const Checker *c, int field, int r) {
   bool in = false, out = false;

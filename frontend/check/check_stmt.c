@@ -9,41 +9,6 @@
 
 static const int64_t nowhere[MAX_RANK];
 
-/* The local of that name, NULL if there is none. */
-static Symbol *find_local(const Checker *c, const char *name) {
-  for (Symbol *s = c->locals; s; s = s->next)
-    if (!strcmp(s->name, name))
-      return s;
-  return NULL;
-}
-
-bool check_local_name(Checker *c, const Env *env, const char *name, Loc loc, const char *what) {
-  const Symbol *index = check_find_index(env, name), *taken = index;
-  if (c->inlined)
-    return true;
-  taken = taken ? taken : symbols_find(&c->syms, name);
-  taken = taken ? taken : find_local(c, name);
-  if (!taken || taken->kind == SYM_BAD)
-    return true;
-  diag_error(c->d, loc, "the name '%s' is taken; %s cannot have the name of anything declared before", name, what);
-  diag_note(c->d, taken->loc, "'%s' is %s declared here", name, index ? "an index" : symbol_words(taken));
-  return false;
-}
-
-Symbol *check_add_local(Checker *c, const Env *env, SymbolKind kind, const char *name, Loc loc, Expr *value) {
-  Symbol *s = ARENA_NEW(c->arena, Symbol);
-  bool ok = value && value->kind != EXPR_BAD;
-  *s = (Symbol){.kind = ok ? kind : SYM_BAD,
-                .name = name,
-                .loc = loc,
-                .type = ok ? value->type : TY_NONE,
-                .current = value,
-                .env = env,
-                .next = c->locals};
-  c->locals = s;
-  return s;
-}
-
 /* ---- lets and vars */
 
 /* The value of the let or var `st`, of the type given there. NULL after reporting. */
@@ -145,7 +110,7 @@ static bool is_var(const Symbol *s) { return s && s->kind == SYM_VAR; }
 
 /* NAME = VALUE, of a var or a target. */
 static void assign(Checker *c, const Env *env, const Stmt *st) {
-  Symbol *s = find_local(c, st->name);
+  Symbol *s = check_own_local(c, st->name);
   const Symbol *index = check_find_index(env, st->name);
   if (is_var(s) && !st->failed) {
     assign_var(c, env, st, s);
@@ -169,12 +134,6 @@ static void assign(Checker *c, const Env *env, const Stmt *st) {
 }
 
 /* ---- for and if */
-
-void check_leave(Checker *c, Symbol *outer) {
-  for (; c->locals != outer; c->locals = c->locals->next)
-    if (c->locals->stmt)
-      c->locals->stmt->used |= c->locals->used || c->locals->kind == SYM_BAD;
-}
 
 /* The statements of a block within the one in hand. */
 static void block(Checker *c, const Env *env, int n, Stmt *s) {

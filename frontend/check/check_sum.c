@@ -4,44 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-void check_int_symbol(Symbol *s, int64_t v) {
-  static const Type types[] = {TY_I8, TY_I16, TY_I32, TY_I64, TY_F16, TY_BF16, TY_F32, TY_F64, TY_U8, TY_U16, TY_U32};
-  Const k = {.i = v};
-  s->type = TY_LITERAL_INT;
-  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-    Type t = types[i];
-    s->memo[t] = const_convert(k, TY_I64, t);
-    s->have[t] = type_is_float(t) ? !isinf(s->memo[t].f) : s->memo[t].i == v;
-  }
-}
-
 /* ---- reductions over an index */
-
-Symbol *check_find_index(const Env *env, const char *name) {
-  for (; env && env->index; env = env->caller)
-    if (!strcmp(env->index->name, name))
-      return env->index;
-  return NULL;
-}
-
-bool check_index_name(Checker *c, const Env *env, const Expr *name, const Decl *op) {
-  const Symbol *taken = check_find_index(env, name->name);
-  for (const Symbol *s = op ? NULL : c->locals; s && !taken; s = s->next)
-    taken = strcmp(s->name, name->name) ? NULL : s;
-  taken = taken ? taken : symbols_find(&c->syms, name->name);
-  bool parameter = false;
-  for (int i = 0; op && i < op->nnames; i++)
-    parameter |= !strcmp(op->names[i].s, name->name);
-  if (parameter)
-    check_error(c, env, name->loc, "the index '%s' has the name of a parameter; choose another", name->name);
-  if (!taken || taken->kind == SYM_BAD || parameter)
-    return !parameter;
-  check_error(c, env, name->loc, "the name '%s' is taken; an index cannot have the name of anything declared before",
-              name->name);
-  diag_note(c->d, taken->loc, "'%s' is %s declared here", name->name,
-            env && check_find_index(env, name->name) ? "an index" : symbol_words(taken));
-  return false;
-}
 
 /* The literal 0 or 1 that a sum or product over nothing is. */
 static Expr *nothing(Checker *c, const Expr *e, const Env *env) {

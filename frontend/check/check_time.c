@@ -164,15 +164,6 @@ static bool never_inside(Checker *c, const Expr *i, const ParamArray *array) {
   return fold_affine(c, i, &x) && ((!x.n && x.c < 0) || (affine_diff(array->extent, x, &left) && left <= 0));
 }
 
-Expr *check_element_at(Checker *c, Loc loc, Symbol *array, Expr *index) {
-  Expr *e = check_operation(c, OP_COUNT, loc, 1, &index);
-  e->kind = EXPR_ELEMENT;
-  e->type = array->type;
-  e->sym = array;
-  e->name = array->name;
-  return e;
-}
-
 Expr *check_array_element(Checker *c, const Expr *e, const Env *env, const int64_t *shift, Symbol *array) {
   const ParamArray *a = &c->m->param_arrays[array->index];
   array->used = true;
@@ -192,4 +183,10 @@ Expr *check_array_element(Checker *c, const Expr *e, const Env *env, const int64
                        array->name, s.s);
   }
   return check_element_at(c, e->loc, array, i);
+}
+
+void check_note_past(Checker *c, Loc loc, int field, int64_t k) {
+  PastRead x = {loc, field, (int32_t)k, c->in_repeat};
+  if (c->in_repeat)
+    ARENA_PUSH(c->arena, c->past_reads, c->npast_reads, x);
 }

@@ -23,7 +23,7 @@ ir/base
 ir ir/text ir/verify ir/run
 ir/interp
 ir/sim
-frontend frontend/check
+frontend frontend/base frontend/check
 passes/base
 passes/simplify
 passes/launch

@@ -16,11 +16,11 @@ IMPERATIVE = ("give|take|write|use|name|leave|ask|choose|change|install|set|make
               "compare|shrink|join|split|read|copy|add|place|fill|begin|end|end it|move|start|build|run|try|simulate|with|prefix|swap|bind|spell|for")
 GROUPS = [   # heading, where the rules are, files
     ("Reading the text", "language.md#text", ["frontend/lex.c", "frontend/parse", "frontend/lower.c", "frontend/include.c", "frontend/format.c"]),
-    ("Names and declarations", "language.md#grammar", ["frontend/check.c", "frontend/check/check_const.c", "frontend/symbol.c", "frontend/share.c"]),
-    ("Types and values", "language.md#types", ["frontend/check/check_type.c", "frontend/check/check_expr.c", "frontend/check/check_composite.c", "frontend/fold.c"]),
-    ("Regions and accesses", "language.md#grid-and-regions", ["frontend/check/check_region.c", "frontend/check/check_lacking.c", "frontend/check/check_mask.c"]),
+    ("Names and declarations", "language.md#grammar", ["frontend/check.c", "frontend/check/check_piece.c", "frontend/check/check_const.c", "frontend/base/names.c", "frontend/symbol.c", "frontend/base/share.c"]),
+    ("Types and values", "language.md#types", ["frontend/base/check_type.c", "frontend/base/nodes.c", "frontend/check/check_expr.c", "frontend/base/check_composite.c", "frontend/base/fold.c"]),
+    ("Regions and accesses", "language.md#grid-and-regions", ["frontend/base/check_region.c", "frontend/check/check_access.c", "frontend/check/check_lacking.c", "frontend/check/check_mask.c"]),
     ("Beyond the edges", "language.md#beyond-the-edge-outside", ["frontend/check/check_outside.c"]),
-    ("Complex numbers", "language.md#complex-numbers", ["frontend/check/check_complex.c"]),
+    ("Complex numbers", "language.md#complex-numbers", ["frontend/base/check_complex.c"]),
     ("Members", "language.md#several-runs-in-one-members", ["frontend/check/check_ensemble.c"]),
     ("Spacing and derivatives", "language.md#spacing-and-derivatives", ["frontend/check/check_diff.c"]),
     ("Absorbing layers", "language.md#absorbing-layers-absorb", ["frontend/check/check_absorb.c", "frontend/check/absorb.c"]),

@@ -1,7 +1,8 @@
 /* check_type.c: types of operations; literals take the type they meet. Vectors and structs are in
- * check_composite.c. */
+ * check_composite.c. With that and check_complex.c above nodes.c, names.c, fold.c and share.c. */
 #include "frontend/checker.h"
 #include "frontend/complex.h"
+#include "frontend/ensemble.h"
 
 #include <math.h>
 #include <string.h>
@@ -449,4 +450,31 @@ Expr *check_value(Checker *c, Expr *e) {
   if (e->kind != EXPR_BAD && (type_is_literal(e->type) || e->type == TY_BRACES))
     return check_close_as(c, NULL, e, c->real);
   return e->kind == EXPR_BAD ? e : check_widen(c, e);
+}
+
+bool check_const_int(Checker *c, const Expr *e, const Env *env, const char *what, int64_t *out) {
+  Const k;
+  Expr *r = check_in(c, e, env, ALLOW_CONST, what);
+  if (r->kind == EXPR_BAD)
+    return false;
+  if (r->type == TY_LITERAL_INT)
+    r = check_adapt(c, env, r, TY_I64);
+  if (r->kind == EXPR_BAD)
+    return false;
+  if (!type_is_int(r->type) || !fold_const(c, r, &k)) {
+    check_error(c, env, e->loc, "%s must be an integer constant", what);
+    return false;
+  }
+  *out = k.i;
+  return true;
+}
+
+bool check_dimension(Checker *c, const Expr *e, const Env *env, const char *what, int *out) {
+  int64_t d;
+  if (!check_const_int(c, e, env, arena_printf(c->arena, "the dimension of %s", what), &d))
+    return false;
+  if (d < 0 || d >= check_rank(c))
+    check_error(c, env, e->loc, "the grid has no dimension %lld; there are 0 to %d", (long long)d, check_rank(c) - 1);
+  *out = (int)d + c->lead;
+  return d >= 0 && d < check_rank(c);
 }

@@ -1,5 +1,5 @@
-/* frontend/fold.h: constant expressions and affine bounds: fold.c (private to frontend/; checker.h includes it at its
- * end). */
+/* frontend/base/fold.h: constant expressions and affine bounds: fold.c, scalars.c (private to
+ * frontend/; checker.h includes it at its end). */
 #ifndef STC_FOLD_H
 #define STC_FOLD_H
 

@@ -1,4 +1,4 @@
-/* frontend/share.c: values that several places use, computed once: the arguments and variables of functions, the
+/* frontend/base/share.c: values that several places use, computed once: the arguments and variables of functions, the
  * index of a table. */
 #include "frontend/checker.h"
 

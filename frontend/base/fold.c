@@ -1,7 +1,8 @@
-/* frontend/fold.c: constant expressions and affine bounds. */
+/* frontend/base/fold.c: constant expressions and affine bounds. With scalars.c above nodes.c, below types. */
 #include "frontend/checker.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 bool fold_literal(const Expr *e, Type t, Const *out) {
@@ -203,4 +204,15 @@ bool fold_bound(Checker *c, const Expr *e, Affine *out) {
   bool ok = fold_affine(c, e, out);
   c->computes = false;
   return ok;
+}
+
+void check_int_symbol(Symbol *s, int64_t v) {
+  static const Type types[] = {TY_I8, TY_I16, TY_I32, TY_I64, TY_F16, TY_BF16, TY_F32, TY_F64, TY_U8, TY_U16, TY_U32};
+  Const k = {.i = v};
+  s->type = TY_LITERAL_INT;
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    Type t = types[i];
+    s->memo[t] = const_convert(k, TY_I64, t);
+    s->have[t] = type_is_float(t) ? !isinf(s->memo[t].f) : s->memo[t].i == v;
+  }
 }

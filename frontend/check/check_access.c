@@ -1,21 +1,12 @@
-/* check_region.c: regions, offsets and launch checks, and what temp fields hold. */
+/* check_access.c: accesses to fields stay inside their regions, pieces do not overlap, and temp fields hold what is
+ * read. Above base/check_region.c; expressions that read a field call here. */
+#include "frontend/base/bounds.h"
 #include "frontend/fields.h"
 #include "frontend/ensemble.h"
 
 #include <string.h>
 
-/* Bounds are compared where they can be without the params; where they cannot, the comparison becomes a check at
- * launch. */
-
-/* The region as messages show it. */
-static const char *box_text(Checker *c, const Box *b) {
-  Str s = {.arena = c->arena};
-  Box text = check_shown_box(c, b);
-  box_print(&s, c->m, &text);
-  return s.s;
-}
-
-/* The region of field `f` likewise, with stars for dimensions that it does not have. */
+/* The region of field `f` as messages show it, with stars for dimensions that it does not have. */
 static const char *field_text(Checker *c, const Symbol *f) {
   Str s = {.arena = c->arena};
   Box text = check_shown_box(c, &f->box);
@@ -34,210 +25,6 @@ static const char *access_text(Checker *c, const char *name, const int64_t *off)
     str_addf(&s, "%s%lld", d > c->lead ? ", " : "", (long long)off[d]);
   str_add(&s, "]");
   return s.s;
-}
-
-/* Has the box points, whatever the params (1), has it none (-1), or does it depend (0)? */
-static int has_points(const Box *b) {
-  int all = 1;
-  for (int d = 0; d < b->rank; d++) {
-    int64_t k;
-    if (!affine_diff(b->hi[d], b->lo[d], &k))
-      all = 0;
-    else if (k < 0)
-      return -1;
-  }
-  return all;
-}
-
-/* A guard for a check about the points of `b` (NULL: of none): a copy of b if it can be empty. */
-static const Box *guard(Checker *c, const Box *b) {
-  if (!b || has_points(b) > 0)
-    return NULL;
-  Box *copy = ARENA_NEW(c->arena, Box);
-  *copy = *b;
-  return copy;
-}
-
-/* Is a check under guard `weak` made whenever one under `strong` is? */
-static bool guards_more(const Box *weak, const Box *strong) { return !weak || (strong && box_equal(weak, strong)); }
-
-/* Does one of the last launch checks added imply value >= 0 about the points of x and y? */
-static bool is_checked(Checker *c, Affine value, const Box *x, const Box *y) {
-  const Box *gx = guard(c, x), *gy = guard(c, y);
-  for (int i = c->m->nchecks - 1; i >= 0 && i >= c->m->nchecks - 64; i--) {
-    const Check *o = &c->m->checks[i];
-    int64_t more;
-    if (affine_diff(value, o->value, &more) && more >= 0 && guards_more(o->unless_empty[0], gx) &&
-        guards_more(o->unless_empty[1], gy) && !o->unless_empty[2])
-      return true;
-  }
-  return false;
-}
-
-/* Adds the launch check value >= 0 about the points of x and y. */
-static void add_check(Checker *c, Loc loc, Affine value, const Box *x, const Box *y, const char *message) {
-  Check k = {.value = value, .message = message, .loc = loc, .unless_empty = {guard(c, x), guard(c, y)}};
-  ARENA_PUSH(c->arena, c->m->checks, c->m->nchecks, k);
-}
-
-/* The amount by which side `upper` of dimension d of `inner`, moved by `off`, lies inside `outer`: >= 0 if it does. */
-static Affine room(Checker *c, const Box *inner, int64_t off, const Box *outer, int d, bool upper) {
-  return upper ? affine_sub(c->arena, outer->hi[d], affine_add_const(inner->hi[d], off))
-               : affine_sub(c->arena, affine_add_const(inner->lo[d], off), outer->lo[d]);
-}
-
-bool check_inside(Checker *c, Loc loc, const Box *inner, const char *inner_text, const Box *outer,
-                  const char *outer_text) {
-  bool ok = true, none = has_points(inner) < 0;
-  for (int side = 0; side < 2 * inner->rank && !none; side++) {
-    int d = side / 2;
-    Affine r = room(c, inner, 0, outer, d, side % 2);
-    if (r.n ? is_checked(c, r, inner, NULL) : r.c >= 0)
-      continue;
-    const char *message = arena_printf(c->arena, "%s %s reaches beyond %s %s at the %s end of dimension %d", inner_text,
-                                       box_text(c, inner), outer_text, box_text(c, outer), side % 2 ? "upper" : "lower",
-                                       check_shown(c, d));
-    if (r.n) {
-      add_check(c, loc, r, inner, NULL, message);
-    } else {
-      check_error(c, NULL, loc, "%s, by %llu", message, 0 - (unsigned long long)r.c);
-      ok = false;
-    }
-  }
-  return ok;
-}
-
-/* Is it something with a region? */
-static bool is_region(const Symbol *s) {
-  return s && (s->kind == SYM_GRID || s->kind == SYM_REGION || s->kind == SYM_FIELD);
-}
-
-const Box *check_region_name(Checker *c, Loc loc, const char *name) {
-  Symbol *s = symbols_find(&c->syms, name);
-  if (!s) {
-    check_undefined(c, NULL, loc, name, is_region);
-    return NULL;
-  }
-  s->used = true;
-  if (is_region(s))
-    return &s->box;
-  if (s->kind != SYM_BAD)
-    check_error(c, NULL, loc, "'%s' is %s, not a region", name, symbol_words(s));
-  return NULL;
-}
-
-/* The first param in `x`, an expression of operators; NULL: there is none, or something is converted. */
-static const Symbol *float_param(const Expr *x) {
-  const Symbol *first = NULL;
-  if (x->kind == EXPR_SCALAR)
-    return x->sym->kind == SYM_PARAM ? x->sym : NULL;
-  for (int i = 0; i < x->n; i++) {
-    const Symbol *s = float_param(x->kids[i]);
-    if (!s && x->kids[i]->n)
-      return NULL;
-    first = first ? first : s;
-  }
-  return x->op == OP_CONVERT ? NULL : first;
-}
-
-/* Reports that the bound `x` (`what`) is of a float type; returns false. */
-static bool float_bound(Checker *c, const Expr *x, const char *what) {
-  const Symbol *s = float_param(x);
-  if (s && s->kind == SYM_PARAM && s->decl->type)
-    check_error(c, NULL, x->loc,
-                "%s must be an integer, but the param '%s' is %s; leave out ': %s' where it is declared", what, s->name,
-                type_name(x->type), s->decl->type->name);
-  else if (s && s->kind == SYM_PARAM)
-    check_error(c, NULL, x->loc,
-                "%s must be an integer, but the param '%s' is %s, as its default is; give it an integer default", what,
-                s->name, type_name(x->type));
-  else
-    check_error(c, NULL, x->loc, "%s must be an integer, but this is %s; convert it: i64(...)", what,
-                check_type_words(c, x->type));
-  return false;
-}
-
-bool check_affine(Checker *c, const Expr *e, const char *what, Affine *out) {
-  Expr *x = check_in(c, e, NULL, ALLOW_SCALAR, what);
-  if (x->kind != EXPR_BAD && x->type == TY_LITERAL_INT)
-    x = check_adapt(c, NULL, x, TY_I64);
-  if (x->kind == EXPR_BAD)
-    return false;
-  if (x->type == TY_LITERAL_FLOAT || (type_is_scalar(x->type) && type_is_float(x->type)))
-    return float_bound(c, x, what);
-  if (fold_bound(c, x, out))
-    return true;
-  check_error(c, NULL, e->loc,
-              "%s must be an integer such as 2 * N - 1 or N / 2, with factors and constants below 2^56; the product of "
-              "two params, which may exceed 64 bits, needs a param of its own",
-              what);
-  return false;
-}
-
-/* One bound. */
-static bool bound(Checker *c, const Expr *e, Affine *out) { return check_affine(c, e, "a bound", out); }
-
-/* If the region is one bare name that stands for a region: that name's symbol. */
-static const Symbol *bare_region(Checker *c, const RegionExpr *r) {
-  if (r->n != 1 || r->ranges[0].hi || !r->ranges[0].lo || r->ranges[0].lo->kind != EXPR_NAME)
-    return NULL;
-  const Symbol *s = symbols_find(&c->syms, r->ranges[0].lo->name);
-  return is_region(s) ? s : NULL;
-}
-
-bool check_region(Checker *c, const RegionExpr *r, Box *out) { return check_region_of(c, r, out, NULL); }
-
-/* The dimension whose range is `x`, number d of `out`. False after reporting. */
-static bool one_range(Checker *c, const RegionExpr *r, int d, Box *out, bool *lacks) {
-  const RangeExpr *x = &r->ranges[check_shown(c, d)];
-  if (!x->lo && !lacks) {
-    check_error(c, NULL, r->loc,
-                "'*' stands for a dimension that a field does not have, in the field's region and in those of its "
-                "inits; write a range lo .. hi here");
-    return false;
-  }
-  if (!x->lo) {
-    lacks[d] = true;
-    return true;
-  }
-  bool ok = bound(c, x->lo, &out->lo[d]);
-  out->hi[d] = out->lo[d];
-  return (!x->hi || bound(c, x->hi, &out->hi[d])) && ok;
-}
-
-bool check_region_of(Checker *c, const RegionExpr *r, Box *out, bool *lacks) {
-  if (r->where.s && (!c->stencil || c->in_init)) {
-    check_error(c, NULL, r->where.loc,
-                "only regions of stencils have 'where', for masks are made behind the inits; leave it out: reads of a "
-                "dry point "
-                "give what the field's 'dry' says");
-    return false;
-  }
-  const Symbol *s = bare_region(c, r);
-  if (s) {
-    *out = *check_region_name(c, r->loc, s->name);
-    for (int d = 0; lacks && s->kind == SYM_FIELD && d < out->rank; d++)
-      lacks[d] = field_lacks(&c->m->fields[s->index], d);
-    return lacks || check_has_all(c, r->loc, s);
-  }
-  int rank = c->m->grid.rank ? check_rank(c) : r->n;
-  if (r->n != rank) {
-    check_error(c, NULL, r->loc, "this region has %d dimension%s, but the grid has %d", r->n, r->n == 1 ? "" : "s",
-                rank);
-    return false;
-  }
-  if (rank > GRID_RANK) {
-    check_error(c, NULL, r->loc, "a grid has 1 to %d dimensions, not %d", GRID_RANK, rank);
-    return false;
-  }
-  *out = (Box){.rank = rank + c->lead};
-  check_all_members(c, out);
-  bool ok = true;
-  for (int d = c->lead; d < out->rank; d++)
-    ok = one_range(c, r, d, out, lacks) && ok;
-  if (ok && has_points(out) < 0)
-    diag_warning(c->d, r->loc, "the region %s is empty", box_text(c, out));
-  return ok;
 }
 
 /* Reports that an access to `f` leaves its region in dimension `d`, by so many points, which `message` says. */
@@ -268,12 +55,12 @@ static void over_seam(Checker *c, Loc loc, const Symbol *f, unsigned long long b
  * dimension, by its constants or by a launch check. seam: it is a derivative's access, and `f` goes on there. */
 static void bound_side(Checker *c, Loc loc, const Symbol *f, const int64_t *off, int side, bool seam, const Env *env) {
   int d = side / 2;
-  Affine r = room(c, c->region, off[d], &f->box, d, side % 2);
+  Affine r = region_room(c, c->region, off[d], &f->box, d, side % 2);
   if (field_lacks(&c->m->fields[f->index], d))
     return;
-  if (r.n ? is_checked(c, r, c->region, NULL) : r.c >= 0)
+  if (r.n ? region_is_checked(c, r, c->region, NULL) : r.c >= 0)
     return;
-  const char *access = access_text(c, f->name, off), *from = box_text(c, c->region),
+  const char *access = access_text(c, f->name, off), *from = region_text(c, c->region),
              *end = side % 2 ? "upper" : "lower";
   const char *message =
       arena_printf(c->arena,
@@ -284,7 +71,7 @@ static void bound_side(Checker *c, Loc loc, const Symbol *f, const int64_t *off,
         c->arena, "the derivative's access %s from region %s goes over the seam of '%s' at the %s end of dimension %d",
         access, from, f->name, end, check_shown(c, d));
   if (r.n) {
-    add_check(c, loc, r, c->region, NULL, message);
+    region_add_check(c, loc, r, c->region, NULL, message);
   } else if (c->last_leave.line != loc.line || c->last_leave.col != loc.col) {
     c->last_leave = loc;
     if (seam)
@@ -296,14 +83,14 @@ static void bound_side(Checker *c, Loc loc, const Symbol *f, const int64_t *off,
 
 /* Bounds one access to `f` at `off` by f's region. From a region without points there is none. */
 static void stay_inside(Checker *c, Loc loc, const Symbol *f, const int64_t *off, const Env *env) {
-  for (int side = 0; side < 2 * c->region->rank && has_points(c->region) >= 0; side++)
+  for (int side = 0; side < 2 * c->region->rank && region_points(c->region) >= 0; side++)
     bound_side(c, loc, f, off, side, false, env);
 }
 
 /* Bounds an access of a derivative to the periodic field `f` where an array has the coordinates: that array does not
  * say how long the way over the seam is. */
 static void stay_off_seam(Checker *c, Loc loc, const Symbol *f, const int64_t *off, const Env *env) {
-  for (int side = 0; side < 2 * c->region->rank && has_points(c->region) >= 0; side++)
+  for (int side = 0; side < 2 * c->region->rank && region_points(c->region) >= 0; side++)
     if (c->uneven[side / 2] && c->m->fields[f->index].outside[side / 2] == OUTSIDE_PERIODIC)
       bound_side(c, loc, f, off, side, true, env);
 }
@@ -318,12 +105,12 @@ static void need_points(Checker *c, Loc loc, const Symbol *f, const int64_t *off
     bool within = affine_diff(c->region->lo[d], f->box.lo[d], &below) && below >= 0 &&
                   affine_diff(f->box.hi[d], c->region->hi[d], &above) && above >= 0;
     bool whole = affine_equal(f->box.lo[d], grid->lo[d]) && affine_equal(f->box.hi[d], grid->hi[d]);
-    if (within || whole || (r.n ? is_checked(c, r, c->region, NULL) : r.c >= 0))
+    if (within || whole || (r.n ? region_is_checked(c, r, c->region, NULL) : r.c >= 0))
       continue;
     const char *message = arena_printf(c->arena, "the access %s reads field '%s', whose region %s has no points",
                                        access_text(c, f->name, off), f->name, field_text(c, f));
     if (r.n)
-      add_check(c, loc, r, c->region, NULL, message);
+      region_add_check(c, loc, r, c->region, NULL, message);
     else
       check_error(c, env, loc, "%s; give it some, or a constant outside", message);
   }
@@ -333,23 +120,23 @@ static void need_points(Checker *c, Loc loc, const Symbol *f, const int64_t *off
  * bounds or by a launch check. */
 static void reflect_once(Checker *c, Loc loc, const Symbol *f, const int64_t *off, const Env *env) {
   const Field *field = &c->m->fields[f->index];
-  for (int i = 0; i < 2 * c->region->rank && has_points(c->region) >= 0; i++) {
+  for (int i = 0; i < 2 * c->region->rank && region_points(c->region) >= 0; i++) {
     int d = i / 2, half = field->sides[i].rule == OUTSIDE_HALF;
-    Affine inside = room(c, c->region, off[d], &f->box, d, i % 2);
+    Affine inside = region_room(c, c->region, off[d], &f->box, d, i % 2);
     if (!outside_once(field, d, i % 2) || (!inside.n && inside.c >= 0))
       continue;
     /* beyond by -inside; brought back to as far from this edge, or one point less far */
     Affine extent = affine_sub(c->arena, f->box.hi[d], f->box.lo[d]);
     Affine r = affine_add_const(affine_add(c->arena, extent, inside), half);
-    if (r.n ? is_checked(c, r, c->region, NULL) : r.c >= 0)
+    if (r.n ? region_is_checked(c, r, c->region, NULL) : r.c >= 0)
       continue;
     const char *message = arena_printf(
         c->arena,
         "the access %s from region %s goes further beyond the %s end of dimension %d of '%s' than that has points to "
         "mirror; make its region larger",
-        access_text(c, f->name, off), box_text(c, c->region), i % 2 ? "upper" : "lower", check_shown(c, d), f->name);
+        access_text(c, f->name, off), region_text(c, c->region), i % 2 ? "upper" : "lower", check_shown(c, d), f->name);
     if (r.n)
-      add_check(c, loc, r, c->region, NULL, message);
+      region_add_check(c, loc, r, c->region, NULL, message);
     else
       check_error(c, env, loc, "%s", message);
   }
@@ -424,10 +211,10 @@ static void add_apart(Checker *c, Loc loc, Affine value, const Box *x, const Box
   int n = 0;
   k.unless_empty[n++] = between(c, x, y);
   k.unless_empty[n++] = between(c, y, x);
-  if (guard(c, x))
-    k.unless_empty[n++] = guard(c, x);
-  if (guard(c, y))
-    k.unless_empty[n++] = guard(c, y);
+  if (region_guard(c, x))
+    k.unless_empty[n++] = region_guard(c, x);
+  if (region_guard(c, y))
+    k.unless_empty[n++] = region_guard(c, y);
   ARENA_PUSH(c->arena, c->m->checks, c->m->nchecks, k);
 }
 
@@ -437,7 +224,7 @@ static void add_apart(Checker *c, Loc loc, Affine value, const Box *x, const Box
 static void keep_apart(Checker *c, const CheckedStencil *s, const CheckedPiece *p, const CheckedPiece *q) {
   Affine named = affine_const(-1);
   int best = -1, ways = 0;
-  if (has_points(&p->box) < 0 || has_points(&q->box) < 0)
+  if (region_points(&p->box) < 0 || region_points(&q->box) < 0)
     return;
   for (int side = 0; side < 2 * p->box.rank; side++) {
     const Box *low = side % 2 ? &q->box : &p->box, *high = side % 2 ? &p->box : &q->box;
@@ -453,12 +240,12 @@ static void keep_apart(Checker *c, const CheckedStencil *s, const CheckedPiece *
       best = likely;
     }
   }
-  const char *message = arena_printf(c->arena, "the pieces %s and %s of '%s' overlap", box_text(c, &p->box),
-                                     box_text(c, &q->box), s->name);
+  const char *message = arena_printf(c->arena, "the pieces %s and %s of '%s' overlap", region_text(c, &p->box),
+                                     region_text(c, &q->box), s->name);
   if (!ways && !empty_by_default(c, &p->box) && !empty_by_default(c, &q->box))
     check_error(c, NULL, q->loc, "%s; make one end before the other begins", message);
   else if (ways < 2)
-    add_check(c, q->loc, named, &p->box, &q->box, message);
+    region_add_check(c, q->loc, named, &p->box, &q->box, message);
   else
     add_apart(c, q->loc, named, &p->box, &q->box, message);
 }
@@ -621,15 +408,15 @@ static bool never_covered(const Checker *c, const Symbol *f, const int64_t *off,
   bool open = has_params(&covered->need) || has_params(&covered->within);
   for (int i = 0; i < covered->n; i++)
     open = open || has_params(&covered->by[i]);
-  return has_points(c->region) >= 0 && (open ? misses_corner(c, f, off, k) : !covered_holds(covered, NULL, missing));
+  return region_points(c->region) >= 0 && (open ? misses_corner(c, f, off, k) : !covered_holds(covered, NULL, missing));
 }
 
 /* "[0 .. M]" or "[0 .. M] and [N - 1]": what has been written. */
 static const char *cover_text(Checker *c, const Cover *k) {
   Str s = {.arena = c->arena};
-  str_add(&s, box_text(c, &k->box[0]));
+  str_add(&s, region_text(c, &k->box[0]));
   for (int i = 1; i < k->written && i < 3; i++)
-    str_addf(&s, "%s%s", i + 1 == k->written ? " and " : ", ", box_text(c, &k->box[i]));
+    str_addf(&s, "%s%s", i + 1 == k->written ? " and " : ", ", region_text(c, &k->box[i]));
   if (k->written > 3)
     str_addf(&s, " and %d more regions", k->written - 3);
   return s.s;
@@ -640,14 +427,14 @@ static const char *cover_text(Checker *c, const Cover *k) {
 static void check_covered(Checker *c, Loc loc, const Covered *covered, const char *message) {
   if (covered->n > 1 || covered->rule[0] != OUTSIDE_NONE) {
     Check k = {.value = affine_const(0), .covered = covered, .message = message, .loc = loc};
-    k.unless_empty[0] = guard(c, c->region);
+    k.unless_empty[0] = region_guard(c, c->region);
     ARENA_PUSH(c->arena, c->m->checks, c->m->nchecks, k);
     return;
   }
   for (int side = 0; side < 2 * covered->need.rank; side++) {
-    Affine value = room(c, &covered->need, 0, &covered->by[0], side / 2, side % 2);
-    if (value.n && !is_checked(c, value, c->region, NULL))
-      add_check(c, loc, value, c->region, NULL, message);
+    Affine value = region_room(c, &covered->need, 0, &covered->by[0], side / 2, side % 2);
+    if (value.n && !region_is_checked(c, value, c->region, NULL))
+      region_add_check(c, loc, value, c->region, NULL, message);
   }
 }
 
@@ -681,12 +468,12 @@ static void read_temp(Checker *c, Loc loc, Symbol *f, const int64_t *off, const 
                 f->name, MAX_COVERED);
   else if (never_covered(c, f, off, k, covered))
     check_error(c, env, loc, "the access %s reads temp field '%s' on %s, but before it this step has written only %s",
-                read, f->name, box_text(c, &need), cover_text(c, k));
+                read, f->name, region_text(c, &need), cover_text(c, k));
   else
     check_covered(c, loc, covered,
                   arena_printf(c->arena,
                                "the access %s reads temp field '%s' on %s, but the step has written it only on %s",
-                               read, f->name, box_text(c, &need), cover_text(c, k)));
+                               read, f->name, region_text(c, &need), cover_text(c, k)));
 }
 
 /* Is one constant beyond all edges of the field, so that reads there need no point of it? */
