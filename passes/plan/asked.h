@@ -1,8 +1,7 @@
 /* passes/plan/asked.h: schedules as they were asked for.
  *
+ *   asked.c        what one leaves open
  *   legal.c        what one comes to
- *   candidates.c   whether that depends on the size of the grid
- *   given-steps.c  whether time steps alone are given
  *   families.c     the pipeline that a plan stands for
  */
 #ifndef STC_PASSES_ASKED_H
@@ -19,6 +18,8 @@ const char *family_pipeline(Arena *a, const TargetInfo *t, const Module *m, bool
  * choice. */
 bool schedule_resolve(PassContext *c, const Module *m, const Schedule *want, Schedule *out);
 
+/* Points of the grid that `s` is to suit; 0 if that is not known. */
+double schedule_points(const Schedule *s, int rank);
 /* Does what `s` leaves open depend on the size of the grid: are all its numbers open, and may its tiles be chosen? */
 bool schedule_depends_on_size(const Schedule *s);
 /* Is the grid of s->size one whose tiles are chosen as for any large grid, but for the rows of streamed tiles? */

@@ -1,8 +1,9 @@
 /* passes/plan/plan.h: how a program is to be run, decided in one place.
  *
- *   plan.c            pass plan: family, cut, time steps, tiles; what it wrote is what the passes behind it obey
+ *   plan.c            pass plan: what it wrote is what the passes behind it obey
+ *   make.c            a plan for one module: family, cut, time steps, tiles
  *   families.c        the pipeline that a plan stands for
- *   asked.h           what those outside ask of a schedule
+ *   asked.c           what those outside ask of a schedule (asked.h)
  *   axes.def          out of which values tiles may be taken, for the tuner, too (axes.h)
  *
  *   choose/           what is possible, what is legal, and which is taken:
@@ -24,6 +25,7 @@
  *   schedule-warps.c  pipelines of warps in time
  *   schedule-rounds.c rows of a streamed tile for a grid of known size
  *   mapping.c         what plans say of the mapping of launches beside knobs
+ *   said.c            or what is chosen where they say nothing
  *   stops.c           runs that stop every so many steps
  *   complete.c        knobs that were left open, where the usual choice does not fit
  *   tests-true.c      programs with masks, as they are where these are true
@@ -39,6 +41,11 @@
  *   model.c           of a finished kernel
  *   The numbers of all of this that were found by measuring are in base/tuning.def.
  *
+ * Layers, from the lowest to the highest: asked.c, said.c, stops.c, cost/; what is legal and what it takes
+ * (candidates.c, choice.c, legal.c, schedule-*.c); cut.c, cpu-rounds.c; make.c with given-steps.c, frame-plan.c,
+ * rivals.c and points-plan.c, which make plans to compare them; tests-true.c, live-tiles.c, streamed-rounds.c, why.c,
+ * which have plans made; plan.c.
+ *
  * The order: plan_cut compares cuts, schedule_resolve chooses T, plan_tile the tile of what was cut and repeated. */
 #ifndef STC_PASSES_PLAN_H
 #define STC_PASSES_PLAN_H
@@ -49,7 +56,7 @@
 #include "passes/plan/cost/count.h"
 #include "passes/base/tuning.h"
 
-/* ---------------------------------------------------------------- plan.c */
+/* ---------------------------------------------------------------- plan.c make.c */
 
 /* The schedule that c->schedule comes to for module `m`, which was cut into groups and repeated, in *s: complete, with
  * the steps that remain, edges and barriers. Reports an error and gives false if there is none. */
@@ -65,12 +72,24 @@ bool plan_obeyed(PassContext *c, const Module *m, const char *pass, FamilyId fam
  * `want`, which was asked for (or s itself), says of it if it says the same tiles, and else what is chosen. Reports an
  * error and gives false if what it says cannot be. */
 bool plan_map(const PassContext *c, const Module *m, const Schedule *want, Schedule *s);
+
+/* ---------------------------------------------------------------- said.c */
+
 /* What plan `s` says of MAP_NEAR, MAP_BEHIND or MAP_REDUCE, or what is chosen, whatever its launches. */
 int32_t plan_mapped(const Schedule *s, MapId id);
+/* The extents of the grid by which plan `s` says that launches of few points are counted, for which it says that some
+ * are joined: its own, or else those that are told. */
+void plan_joined_size(const Schedule *s, int64_t size[MAX_RANK]);
+/* May pass small-launches join launches of `m`? In steps with rounds, and of coarser levels that each part of a grid
+ * has as a whole: what parts exchange lies between steps. */
+bool plan_may_join(const PassContext *c, const Module *m);
 /* How many points launches cover at most that are joined by pass small-launches where `want` is asked for `m`, 0: none
  * are; *g: the scalars on the grid by which they are counted. Where extents are params they are so if the grid's are
  * told, by what the plan says or as those of the runs: a block alone takes long for a grid that turns out larger. */
 int64_t plan_joined(const PassContext *c, const Module *m, const Schedule *want, GridScalars *g);
+
+/* ---------------------------------------------------------------- stops.c */
+
 /* The steps of a kernel for what remains behind tiles of T, a multiple of `of`, or 1: none is worth it. It makes what
  * remains of the program's own run, and of the steps from one evaluation of its reductions to the next, with fewer
  * launches, and is there only if that saves a tenth of all launches, for it costs compile time. every: the steps from
@@ -97,7 +116,7 @@ bool plan_query(PassContext *c, const Module *m, const Schedule *want, int64_t m
 /* All candidates, the usual one first. */
 void plan_candidates(const PlanQuery *q, PlanCandidates *out);
 
-/* ---------------------------------------------------------------- stops.c */
+/* ---------------------------------------------------------------- stops.c: candidates */
 
 /* The steps from one stop of a run of `m`, as `want` (NULL: nothing) asks for it, to the next, as far as they are
  * known: the fewest; 0: they are not. */
@@ -179,7 +198,7 @@ bool plan_with_tests(PassContext *c, const Module *m, const Schedule *given, Sch
  * are clearly faster there; `as`: what `m` is where all tests hold. */
 void prefer_live(PassContext *c, const Module *m, const Module *as, Schedule *s);
 
-/* ---------------------------------------------------------------- plan.c, frame-plan.c */
+/* ---------------------------------------------------------------- make.c, frame-plan.c */
 
 /* The plan for module `m`, whose step is neither cut nor repeated, in *s, as c->schedule asks. False after an error. */
 bool plan_make(PassContext *c, const Module *m, Schedule *s);

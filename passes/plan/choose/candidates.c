@@ -50,39 +50,6 @@
 
 #include <string.h>
 
-bool schedule_depends_on_size(const Schedule *s) {
-  return !schedule_says_any(s, KNOBS_NUMBERS) && !family_is_plain(s->family) && s->tiles != TILES_LANES;
-}
-
-/* Points of the grid that `s` is to suit; 0 if that is not known. */
-static double points_of(const Schedule *s, int rank) {
-  double points = slices_of_size(rank, s->size);
-  for (int d = 0; d < rank; d++)
-    points *= (double)s->size[d];
-  return points;
-}
-
-bool schedule_size_is_large(const Schedule *s, int rank) {
-  return points_of(s, rank) >= tuning.large_grid[(rank < GRID_RANK ? rank : GRID_RANK) - 1];
-}
-
-FamilyId schedule_family(const TargetInfo *t, const Schedule *s) {
-  bool open = s->T > 0;
-  for (int d = 0; d < GRID_RANK; d++)
-    open = open && !s->block[d] && !s->elems[d];
-  open = t->simt ? schedule_gives_steps(s) : open;
-  return s->family ? s->family : open ? FAMILY_AUTO : FAMILY_OVERLAP;
-}
-
-bool schedule_rows_are_open(const Schedule *s) {
-  return !s->chunk && (s->family == FAMILY_AUTO || family_row(s->family)->streamed);
-}
-
-bool schedule_parts_edges(const Schedule *s, int rank) {
-  double points = points_of(s, rank);
-  return s->edges ? s->edges == EDGES_APART : points == 0 || points >= tuning.parted_points;
-}
-
 bool plan_query(PassContext *c, const Module *m, const Schedule *want, int64_t most, PlanQuery *q) {
   int32_t n;
   const Stencil *st = last_level(m, &n);
@@ -92,7 +59,7 @@ bool plan_query(PassContext *c, const Module *m, const Schedule *want, int64_t m
                    .rank = m->grid.rank,
                    .want = *want,
                    .most = most,
-                   .points = points_of(want, m->grid.rank)};
+                   .points = schedule_points(want, m->grid.rank)};
   q->tiled = n > 0 && (m->time_tile > 1 || m->stencils[0].has_extent) ? m->time_tile : 0;
   q->want.T = want->T == q->tiled ? 0 : want->T;
   return schedule_depends_on_size(&q->want) && q->points >= 1 && q->t->simt && q->t->cores >= 1 && q->t->f32_rate > 0 &&

@@ -6,13 +6,6 @@
 
 #include <math.h>
 
-bool schedule_gives_steps(const Schedule *s) {
-  bool alone = s->T > 0 && s->family <= FAMILY_AUTO && !s->chunk && !s->ahead && !s->tiles;
-  for (int d = 0; d < GRID_RANK; d++)
-    alone = alone && !s->block[d] && !s->elems[d];
-  return alone;
-}
-
 double plan_tile_seconds(PassContext *c, const Module *m, const Schedule *s, const int64_t *size) {
   const Module *tiled = plan_tiled_copy(m, s->T);
   ScheduleTime time;

@@ -24,48 +24,19 @@ static void fill(Schedule *s, MapId id, int32_t value) {
     map_set(s, id, value);
 }
 
-int32_t plan_mapped(const Schedule *s, MapId id) {
-  double chosen = id == MAP_NEAR     ? tuning.neighbour_warps
-                  : id == MAP_BEHIND ? tuning.behind_signals
-                                     : tuning.reduce_points;
-  return map_get(s, id) >= 0 ? map_get(s, id) : (int32_t)chosen;
-}
-
 /* ---- launches of few points */
-
-/* The extents of the grid by which plan `s` says that launches of few points are counted, for which it says that some
- * are joined: its own, or else those that are told. */
-static void joined_size(const Schedule *s, int64_t size[MAX_RANK]) {
-  bool said = map_get(s, MAP_JOINED) >= 0;
-  for (int d = 0; d < MAX_RANK; d++) {
-    int32_t along = map_get(s, (MapId)(MAP_ALONG_0 + d));
-    size[d] = said ? (along > 0 ? along : 0) : s->told && s->size[d] <= INT32_MAX / 2 ? s->size[d] : 0;
-  }
-}
-
-/* May pass small-launches join launches of `m`? In steps with rounds, and of coarser levels that each part of a grid
- * has as a whole: what parts exchange lies between steps. */
-static bool may_join(const PassContext *c, const Module *m) {
-  return c->target->simt && (m->part ? part_is_whole(m) : module_has_stages(m));
-}
-
-int64_t plan_joined(const PassContext *c, const Module *m, const Schedule *want, GridScalars *g) {
-  int64_t size[MAX_RANK], points = map_get(want, MAP_JOINED) >= 0 ? map_get(want, MAP_JOINED) : tuning.small_points;
-  joined_size(want, size);
-  return may_join(c, m) && points > 0 && grid_scalars(m, size, g) ? points : 0;
-}
 
 /* Has the plan say which launches of few points are joined, and on which grid they have as few. */
 static void fill_joined(const Filling *k) {
   GridScalars g;
   int64_t size[MAX_RANK];
-  if (!may_join(k->c, k->m) || map_get(k->s, MAP_JOINED) >= 0)
+  if (!plan_may_join(k->c, k->m) || map_get(k->s, MAP_JOINED) >= 0)
     return;
   const Schedule *want = k->c->schedule; /* NULL: kernels are made to be looked at alone */
   Schedule told = *k->s;
   told.told = want && want->told;
   memcpy(told.size, want ? want->size : (int64_t[MAX_RANK]){0}, sizeof told.size);
-  joined_size(&told, size);
+  plan_joined_size(&told, size);
   map_set(k->s, MAP_JOINED, (int32_t)plan_joined(k->c, k->m, &told, &g));
   for (int d = 0; d < k->m->grid.rank && map_get(k->s, MAP_JOINED) > 0; d++)
     if (box_extent(k->c->arena, &k->m->grid, d).n)
@@ -75,71 +46,6 @@ static void fill_joined(const Filling *k) {
 }
 
 /* ---- the kernel for the steps that remain */
-
-/* The steps of the program's own run; 0: it has none, or nobody knows. */
-static int64_t steps_of_run(const Module *m) {
-  const Const *scalars = m->steps_by ? default_scalars(m) : NULL;
-  return scalars ? scalars[m->steps_by - 1].i : m->steps;
-}
-
-/* Stops of a run that are looked at, at most. */
-enum { MOST_STOPS = 4096 };
-
-/* A run of module `m` that stops every `every` steps (0: it does not) beside what the module says. */
-typedef struct Run {
-  const Module *m;
-  int64_t every;
-} Run;
-
-/* The steps to the next stop of `r` behind the first `done`, `most` at most. */
-static int64_t steps_to_stop(const Run *r, int64_t done, int64_t most) {
-  int64_t left = r->every ? r->every - done % r->every : most;
-  return module_steps_to_stop(r->m, 0, done, left < most ? left : most);
-}
-
-/* The launches of T, `t` (1: none) and 1 steps, each time the largest that does not go too far, that a run of `steps`
- * steps takes (0: nobody knows how many, and there are none), or its first part if there are many stops. */
-static RunLaunches launches_of_run(const Run *r, int64_t steps, int T, int t) {
-  RunLaunches out = {.t = t};
-  int64_t at = 0, end = steps > 0 ? steps : steps_to_stop(r, 0, INT64_MAX) < INT64_MAX ? INT64_MAX : 0;
-  for (int i = 0; i < MOST_STOPS && at < end; i++) {
-    int64_t gap = steps_to_stop(r, at, end - at);
-    out.whole += gap / T;
-    out.between += t > 1 ? gap % T / t : 0;
-    out.single += t > 1 ? gap % T % t : gap % T;
-    at += gap;
-  }
-  return out;
-}
-
-/* The number of launches in `l`. */
-static int64_t count_of(RunLaunches l) { return l.whole + l.between + l.single; }
-
-/* The multiple of `of` steps, of which a launch pays beside those of T steps in a run of `steps` steps; 1: none. */
-static int remainder_of(const Run *r, int64_t steps, int T, int of) {
-  int64_t without = count_of(launches_of_run(r, steps, T, 1)), least = without;
-  int best = 1;
-  for (int t = of > 1 ? of : 2; t < T; t += of) {
-    int64_t with = count_of(launches_of_run(r, steps, T, t));
-    best = with < least ? t : best;
-    least = with < least ? with : least;
-  }
-  return without - least >= tuning.fewer_launches &&
-                 (double)(without - least) * tuning.fewer_launches_in >= (double)without
-             ? best
-             : 1;
-}
-
-/* Where a param says how many steps, a run may make more than its default: stops alone are looked at, too. */
-int plan_remainder(const Module *m, int64_t every, int T, int of) {
-  Run r = {m, every};
-  int t = remainder_of(&r, steps_of_run(m), T, of);
-  return t > 1 || !m->steps_by ? t : remainder_of(&r, 0, T, of);
-}
-
-RunLaunches plan_run_launches(const Module *m, int64_t every, int T, int of) {
-  return launches_of_run(&(Run){m, every}, steps_of_run(m), T, plan_remainder(m, every, T, of));
-}
 
 /* The launch of the last `steps` levels of the module; NULL: a frame cannot be made beside it. */
 static Launch *levels_launch(const Filling *k, int steps) {

@@ -5,6 +5,75 @@
 
 #include <math.h>
 
+/* ---- the launches of a run */
+
+/* The steps of the program's own run; 0: it has none, or nobody knows. */
+static int64_t steps_of_run(const Module *m) {
+  const Const *scalars = m->steps_by ? default_scalars(m) : NULL;
+  return scalars ? scalars[m->steps_by - 1].i : m->steps;
+}
+
+/* Stops of a run that are looked at, at most. */
+enum { MOST_STOPS = 4096 };
+
+/* A run of module `m` that stops every `every` steps (0: it does not) beside what the module says. */
+typedef struct Run {
+  const Module *m;
+  int64_t every;
+} Run;
+
+/* The steps to the next stop of `r` behind the first `done`, `most` at most. */
+static int64_t steps_to_stop(const Run *r, int64_t done, int64_t most) {
+  int64_t left = r->every ? r->every - done % r->every : most;
+  return module_steps_to_stop(r->m, 0, done, left < most ? left : most);
+}
+
+/* The launches of T, `t` (1: none) and 1 steps, each time the largest that does not go too far, that a run of `steps`
+ * steps takes (0: nobody knows how many, and there are none), or its first part if there are many stops. */
+static RunLaunches launches_of_run(const Run *r, int64_t steps, int T, int t) {
+  RunLaunches out = {.t = t};
+  int64_t at = 0, end = steps > 0 ? steps : steps_to_stop(r, 0, INT64_MAX) < INT64_MAX ? INT64_MAX : 0;
+  for (int i = 0; i < MOST_STOPS && at < end; i++) {
+    int64_t gap = steps_to_stop(r, at, end - at);
+    out.whole += gap / T;
+    out.between += t > 1 ? gap % T / t : 0;
+    out.single += t > 1 ? gap % T % t : gap % T;
+    at += gap;
+  }
+  return out;
+}
+
+/* The number of launches in `l`. */
+static int64_t count_of(RunLaunches l) { return l.whole + l.between + l.single; }
+
+/* The multiple of `of` steps, of which a launch pays beside those of T steps in a run of `steps` steps; 1: none. */
+static int remainder_of(const Run *r, int64_t steps, int T, int of) {
+  int64_t without = count_of(launches_of_run(r, steps, T, 1)), least = without;
+  int best = 1;
+  for (int t = of > 1 ? of : 2; t < T; t += of) {
+    int64_t with = count_of(launches_of_run(r, steps, T, t));
+    best = with < least ? t : best;
+    least = with < least ? with : least;
+  }
+  return without - least >= tuning.fewer_launches &&
+                 (double)(without - least) * tuning.fewer_launches_in >= (double)without
+             ? best
+             : 1;
+}
+
+/* Where a param says how many steps, a run may make more than its default: stops alone are looked at, too. */
+int plan_remainder(const Module *m, int64_t every, int T, int of) {
+  Run r = {m, every};
+  int t = remainder_of(&r, steps_of_run(m), T, of);
+  return t > 1 || !m->steps_by ? t : remainder_of(&r, 0, T, of);
+}
+
+RunLaunches plan_run_launches(const Module *m, int64_t every, int T, int of) {
+  return launches_of_run(&(Run){m, every}, steps_of_run(m), T, plan_remainder(m, every, T, of));
+}
+
+/* ---- what candidates take in it */
+
 int64_t plan_stops(const Module *m, const Schedule *want) {
   int64_t every = want ? want->every : 0, frames = module_steps_to_frames(m, 0, INT64_MAX);
   every = frames < INT64_MAX && (!every || frames < every) ? frames : every;
