@@ -1,6 +1,6 @@
 /* ir/kernel.h: what a module of kernel IR is made of, and what is asked of it:
  *
- *   module.c      kernels and their buffers
+ *   module.c shape.c   kernels and their buffers
  *   host-part.c   the host part: sequences of launches, loops of rounds
  */
 #ifndef STC_IR_KERNEL_H
@@ -208,7 +208,7 @@ typedef struct Host {
   HostLoop *loops;
 } Host;
 
-/* ---------------------------------------------------------------- kernels and buffers: module.c */
+/* ---------------------------------------------------------------- kernels and buffers: module.c shape.c */
 
 /* The kernel's arguments from what its body uses (loads, stores, strides and boxes of buffers' fields, scalars, step)
  * and its extents: first buffers by index, then scalars by index, then the step. Call when the body is complete and

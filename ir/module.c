@@ -95,20 +95,6 @@ Type buffer_type(const Module *m, int buffer) {
 
 int buffer_rank(const Module *m, int buffer) { return m->buffers[buffer].kind == BUFFER_FIELD ? m->grid.rank : 1; }
 
-int64_t grid_members(const Module *m, const Const *scalars) {
-  int64_t n = affine_eval(m->grid.hi[0], scalars, NULL) - affine_eval(m->grid.lo[0], scalars, NULL) + 1;
-  return n > 0 ? n : 0;
-}
-
-int64_t buffer_shape(const Module *m, int buffer, const Const *scalars, int64_t shape[MAX_RANK]) {
-  const Buffer *b = &m->buffers[buffer];
-  if (b->kind == BUFFER_FIELD)
-    return field_layout(&m->fields[b->field], scalars, shape);
-  if (b->kind == BUFFER_SCRATCH)
-    return shape[0] = b->cells * (b->each ? grid_members(m, scalars) : 1);
-  return shape[0] = param_array_extent(&m->param_arrays[b->field], scalars);
-}
-
 Affine field_row(Arena *a, const Field *f) {
   return f->pitch ? affine_scalar(a, f->pitch - 1) : box_extent(a, &f->box, f->box.rank - 1);
 }

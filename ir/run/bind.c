@@ -324,10 +324,6 @@ static const Multiple *failed_multiple(const Kernel *k, const Const *scalars) {
   return NULL;
 }
 
-int32_t kernel_lanes(const Kernel *k) { return k->lanes ? k->lanes : WARP_LANES; }
-
-int32_t kernel_warp(const Kernel *k) { return k->lanes > WARP_LANES ? k->lanes : WARP_LANES; }
-
 bool kernel_loads_class(const Kernel *k, const Op *op) {
   return k->list && op->code == OP_LOAD && op->sym == k->list - 1 && op->off[k->rank - 1] == 0;
 }
@@ -445,24 +441,4 @@ bool module_bind(const Module *m, int n, const Define *given, Const *out, Diags 
 
 int64_t module_steps(const Module *m, const Const *scalars) {
   return m->steps_by ? scalars[m->steps_by - 1].i : m->steps;
-}
-
-int64_t field_layout(const Field *f, const Const *scalars, int64_t shape[MAX_RANK]) {
-  int64_t points = field_shape(f, scalars, shape);
-  int last = f->box.rank - 1;
-  if (!f->pitch)
-    return points;
-  points = points ? points / shape[last] * scalars[f->pitch - 1].i : 0;
-  shape[last] = scalars[f->pitch - 1].i;
-  return points;
-}
-
-int64_t field_shape(const Field *f, const Const *scalars, int64_t shape[MAX_RANK]) {
-  int64_t points = 1;
-  for (int k = 0; k < f->box.rank; k++) {
-    int64_t lo = affine_eval(f->box.lo[k], scalars, NULL), hi = affine_eval(f->box.hi[k], scalars, NULL);
-    shape[k] = hi < lo ? 0 : hi - lo + 1;
-    points *= shape[k];
-  }
-  return points;
 }

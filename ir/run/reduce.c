@@ -79,11 +79,6 @@ Value *build_reduce_combine(Builder *b, Opcode op, Value *x, Value *y) {
   return build3(b, OP_SELECT, bad, build2(b, OP_ADD, x, y), r);
 }
 
-int64_t param_array_extent(const ParamArray *p, const Const *scalars) {
-  int64_t n = affine_eval(p->extent, scalars, NULL);
-  return n > 0 ? n : 0;
-}
-
 bool reduction_is_due(const Reduction *r, int32_t loop, int64_t done) {
   return r->loop == loop && done % r->every == 0;
 }

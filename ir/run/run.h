@@ -2,7 +2,7 @@
  *
  *   eval.c  random.c             one op on constants (random.h)
  *   reduce.c                     the order of reductions
- *   bind.c  covered.c            params, and what is checked before a launch
+ *   bind.c  covered.c  shape.c   params, extents, and what is checked before a launch
  *   places.c                     which scalars decide on sizes, places and numbers of steps
  *   weights.c                    coordinates of points, and the weights of differences
  *   points.c                     lists of points and probes

@@ -1,5 +1,6 @@
 /* ir/text/print.c: modules as text. What is printed parses back (parse.c) to a module that prints the same; docs/ir.md
- * describes the form.
+ * describes the form. Printing and parsing stand on modules alone: what runs them, ir/run/, is above, for its messages
+ * print bounds.
  *
  * The printer also takes modules that the verifier would refuse, so that a broken pass can be looked at: what does
  * not exist prints as `?`. */
