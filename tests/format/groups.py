@@ -3,8 +3,12 @@
 
 ORDER has the folders in order: a file may call functions, use data and include headers of its own line and of those above, never of one
 below. And what a header declares is defined in a folder of the header's line. Calls are read from the objects of BUILD with nm, so nothing
-is missed that a reader of the sources might miss. Prints each call, include and declaration that breaks this, each folder that is in no
-line or has more than MOST C files, each name that two headers or types in headers have, and exits with 1.
+is missed that a reader of the sources might miss. Within a line, files may call each other in circles of CIRCLE files at most. Prints each
+call, include and declaration that breaks this, each larger circle, each folder that is in no line or has more than MOST C files, each name
+that two headers or types in headers have, and exits with 1.
+
+A circle is a set of files each of which reaches each other one by direct calls of functions, read from the relocations of calls; what is
+called through a table of functions that was handed down is no such call: whoever reads the lower file need not know the higher one.
 
 --plant=ir/base/arena.c:passes_run adds a call that is not there: to see the test fail.
 """
@@ -71,6 +75,11 @@ REGISTRIES = {
     "driver/stc.h": r"stc_\w+",
 }
 
+# Files that call each other in a circle, at most; and larger circles that there are as yet: a file of each, and its number of files, which
+# may only fall.
+CIRCLE = 8
+CIRCLES_AS_YET = {"driver/instance/plan-run.c": 19, "driver/split/split-run.c": 18, "driver/artifact/header.c": 9}
+
 # Headers that files see although they are further down: each is a struct of which a part is used. None is to be added.
 AS_YET = {"driver/data/writer.h": "driver/cli/run/job.h", "driver/split/split.h": "driver/data/data.h"}
 
@@ -91,8 +100,8 @@ def wrong_folders(source):
             yield f"{folder}/ has {number} C files: {MOST} at most: split it"
 
 
-def symbols(source, build):
-    """Two mappings, from files to the names that they use, and from names to the files that define them."""
+def objects_of(source, build):
+    """A mapping from the objects of BUILD to the files that they are made of."""
     objects = {}
     for part in PARTS:
         for path in sorted((source / part).rglob("*.c")):
@@ -102,6 +111,12 @@ def symbols(source, build):
                 objects[str(made)] = name
     if not objects:
         sys.exit(f"groups.py: no objects in {build}: build it first")
+    return objects
+
+
+def symbols(source, build):
+    """Two mappings, from files to the names that they use, and from names to the files that define them."""
+    objects = objects_of(source, build)
     text = subprocess.run(["nm", "-A", "-P", *objects], capture_output=True, text=True, check=True).stdout
     uses, defines = collections.defaultdict(set), {}
     for line in text.splitlines():
@@ -112,6 +127,57 @@ def symbols(source, build):
         elif kind.isupper():
             defines[name] = objects[made]
     return uses, defines
+
+
+def calls(source, build):
+    """A mapping from files to the names of functions that they call: jumps and calls on x86-64 and AArch64."""
+    objects = objects_of(source, build)
+    text = subprocess.run(["objdump", "-r", *objects], capture_output=True, text=True, check=True).stdout
+    called, name = collections.defaultdict(set), None
+    for line in text.splitlines():
+        if made := re.match(r"(.*): +file format ", line):
+            name = objects[made[1]]
+        elif call := re.match(r"[0-9a-f]+ R_(?:X86_64_PLT32|AARCH64_CALL26|AARCH64_JUMP26) +([\w.]+)", line):
+            called[name].add(call[1])
+    return called
+
+
+def circles(called, defines):
+    """The sets of more than one file each of which reaches each other one by calls (Tarjan's algorithm), the largest first."""
+    graph = {name: {defines[n] for n in names & defines.keys()} for name, names in called.items()}
+    number, low, stack, found = {}, {}, [], []
+
+    def visit(name):
+        number[name] = low[name] = len(number)
+        stack.append(name)
+        for to in graph.get(name, ()):
+            if to not in number:
+                visit(to)
+            if to in stack:
+                low[name] = min(low[name], low[to])
+        if low[name] == number[name]:
+            at = stack.index(name)
+            found.append(sorted(stack[at:]))
+            del stack[at:]
+
+    for name in sorted(graph):
+        if name not in number:
+            visit(name)
+    return sorted((c for c in found if len(c) > 1), key=len, reverse=True)
+
+
+def large_circles(called, defines):
+    """A line for each circle of too many files, and for each of CIRCLES_AS_YET that is smaller by now."""
+    as_yet = dict(CIRCLES_AS_YET)
+    for circle in circles(called, defines):
+        known = [as_yet.pop(name) for name in circle if name in as_yet]
+        most = max([CIRCLE, *known])
+        if len(circle) > most:
+            yield f"{len(circle)} files call each other, {most} may: {' '.join(circle)}"
+        elif known and len(circle) < most:
+            yield f"{circle[0]} is in a circle of {len(circle)} files: have CIRCLES_AS_YET say so"
+    for name in as_yet:
+        yield f"{name} is in no circle: take it out of CIRCLES_AS_YET"
 
 
 def calls_up(uses, defines):
@@ -165,13 +231,15 @@ def main():
     parser.add_argument("--plant", help="CALLER:CALLED, a call to take for granted")
     args = parser.parse_args()
     uses, defines = symbols(args.source, args.build)
+    called = calls(args.source, args.build)
     if args.plant:
-        caller, called = args.plant.split(":")
-        uses[caller].add(called)
+        caller, name = args.plant.split(":")
+        uses[caller].add(name)
+        called[caller].add(name)
     found = [*wrong_folders(args.source)]
     if not found:
         found = [*calls_up(uses, defines), *includes_up(args.source), *declared_elsewhere(args.source, defines),
-                 *named_twice(args.source)]
+                 *named_twice(args.source), *large_circles(called, defines)]
     for line in found:
         print(line)
     if found:
