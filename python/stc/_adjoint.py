@@ -83,7 +83,7 @@ def _partials(op: Mapping[str, Any], types: Sequence[str], x: Sequence[Any], v: 
     of, value = [np.float64(n) for n in x], np.float64(v)
     if len(of) == 1 and op["op"] not in _UNARY:
         raise _unknown(op["op"])
-    return _binary(op["op"], of[0], of[1], value) if len(of) == 2 else (_UNARY[op["op"]](*of, value),) if of else ()
+    return _binary(op["op"], of[0], of[1], value) if len(of) == 2 else (_UNARY[op["op"]](of[0], value),) if of else ()
 
 
 def _pull_expression(ops: List[Mapping[str, Any]], env: Mapping[str, Any], seed: float, bars: Dict[str, float]) -> None:
