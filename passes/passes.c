@@ -194,6 +194,11 @@ static void dump(FILE *to, const char *when, const char *pass, const Str *notes,
 /* "stencil IR" or "kernel IR". */
 static const char *level_name(OpLevel l) { return l == LEVEL_SIR ? "stencil IR" : "kernel IR"; }
 
+/* Is what a pass makes to be verified? A sketch has no whole host program, and is made to be looked at alone. */
+static bool is_verified(const PassContext *c, const PassHooks *h) {
+  return h->verify_each || (VERIFY_ALWAYS && !c->sketch);
+}
+
 /* Runs one step with what `h` asks for around it. NULL after an error. */
 static Module *run_step(const PassContext *with, const PassHooks *h, FILE *to, Step *s, Module *m) {
   Str notes = {.arena = with->arena};
@@ -220,7 +225,7 @@ static Module *run_step(const PassContext *with, const PassHooks *h, FILE *to, S
     return NULL;
   if (dumped)
     dump(to, "after", name, c->notes, m);
-  if ((h->verify_each || VERIFY_ALWAYS) && !module_verify(m, c->diags)) {
+  if (is_verified(c, h) && !module_verify(m, c->diags)) {
     diag_error(c->diags, no_loc(),
                "pass '%s' made an invalid module; this is a mistake in stc, see it with -print-after=%s", name, name);
     return NULL;
