@@ -230,11 +230,10 @@ Affine field_row(Arena *a, const Field *f);
 int module_field_buffer(const Module *m, int field, int copy);
 /* Bytes that the address of buffer `buffer` must be a multiple of, for kernel `k` and for all: the size of an element,
  * and up to 16 where vector ops and copies move several at once. Buffers that swaps exchange need the same. Those of
- * all arguments of `k` that are buffers (0 for others), in `a`, and of all buffers, in the module's arena: as dear as
- * that of one. */
+ * all arguments of `k` that are buffers (0 for others) and of all buffers, in `a`: as dear as that of one. */
 int64_t kernel_alignment(const Module *m, const Kernel *k, int buffer);
 int64_t *kernel_alignments(Arena *a, const Module *m, const Kernel *k);
-int64_t *buffer_alignments(const Module *m);
+int64_t *buffer_alignments(Arena *a, const Module *m);
 int64_t buffer_alignment(const Module *m, int buffer);
 /* The array whose memory array `array` of `k` uses in the end; itself if it has its own. */
 int kernel_storage(const Kernel *k, int array);

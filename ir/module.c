@@ -626,17 +626,16 @@ static int buffer_root(const Module *m, const Buffer *b) {
   return b->kind != BUFFER_FIELD ? -1 : m->fields[b->field].past ? m->fields[b->field].present : b->field;
 }
 
-int64_t *buffer_alignments(const Module *m) {
-  int64_t *most = ARENA_ARRAY(m->arena, int64_t, m->nbuffers + 1),
-          *field = ARENA_ARRAY(m->arena, int64_t, m->nfields + 1);
+int64_t *buffer_alignments(Arena *a, const Module *m) {
+  int64_t *most = ARENA_ARRAY(a, int64_t, m->nbuffers + 1), *field = ARENA_ARRAY(a, int64_t, m->nfields + 1);
   for (int b = 0; b < m->nbuffers; b++)
     most[b] = type_size(buffer_type(m, b));
   for (int i = 0; i < m->nkernels; i++) {
-    const int64_t *needs = kernel_alignments(m->arena, m, &m->kernels[i]);
-    for (int a = 0; a < m->kernels[i].nargs; a++) {
-      const KArg *arg = &m->kernels[i].args[a];
+    const int64_t *needs = kernel_alignments(a, m, &m->kernels[i]);
+    for (int k = 0; k < m->kernels[i].nargs; k++) {
+      const KArg *arg = &m->kernels[i].args[k];
       if (arg->kind == KARG_BUFFER)
-        most[arg->index] = larger(most[arg->index], needs[a]);
+        most[arg->index] = larger(most[arg->index], needs[k]);
     }
   }
   for (int b = 0; b < m->nbuffers; b++) {
@@ -651,9 +650,10 @@ int64_t *buffer_alignments(const Module *m) {
 }
 
 int64_t buffer_alignment(const Module *m, int buffer) {
-  ArenaMark mark = arena_mark(m->arena);
-  int64_t one = buffer_alignments(m)[buffer];
-  arena_release(m->arena, mark);
+  Arena *scratch = arena_scratch(m->arena);
+  ArenaMark mark = arena_mark(scratch);
+  int64_t one = buffer_alignments(scratch, m)[buffer];
+  arena_release(scratch, mark);
   return one;
 }
 

@@ -136,7 +136,7 @@ typedef struct PassOption {
 /* A pass. `run` returns the new module (or `m`, changed in place), or NULL after reporting an error. */
 struct Pass {
   const char *name;
-  const char *help;           /* two lines at most */
+  const char *help;           /* a line or two, and what each option means */
   OpLevel from, to;           /* level of the module taken and given (LEVEL_BOTH: any, unchanged) */
   const char *const *options; /* names of its options, NULL-terminated; NULL: none */
   Module *(*run)(PassContext *c, Module *m, int noptions, const PassOption *options);

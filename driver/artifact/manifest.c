@@ -317,7 +317,7 @@ static const char *bytes_text(const ManifestWriter *w, const Buffer *b, int size
 static json_t *buffers(const ManifestWriter *w) {
   static const char *const kinds[] = {"field", "array", "scratch"};
   json_t *list = json_array();
-  const int64_t *alignments = buffer_alignments(w->m);
+  const int64_t *alignments = buffer_alignments(w->m->arena, w->m);
   for (int i = 0; i < w->m->nbuffers; i++) {
     const Buffer *b = &w->m->buffers[i];
     Type t = buffer_type(w->m, i);

@@ -23,12 +23,19 @@ static bool is_of_backward(const Command *c) {
   return c->emit && strncmp(c->emit, of_backward, strlen(of_backward)) == 0;
 }
 
-/* The number of the name, EMIT_UNKNOWN if there is none such. */
+/* The name without it. */
+static const char *behind_prefix(const char *name) {
+  return strncmp(name, of_backward, strlen(of_backward)) == 0 ? name + strlen(of_backward) : name;
+}
+
+/* The number of the name, EMIT_UNKNOWN if there is none such. The backward program has no text, and so no syntax tree.
+ */
 static int find_emit(const char *name) {
+  const char *own = behind_prefix(name);
   int i = 0;
-  if (strncmp(name, of_backward, strlen(of_backward)) == 0)
-    name += strlen(of_backward);
-  while (emit_names[i] && strcmp(emit_names[i], name) != 0)
+  if (own != name && strcmp(own, "ast") == 0)
+    return EMIT_UNKNOWN;
+  while (emit_names[i] && strcmp(emit_names[i], own) != 0)
     i++;
   return i;
 }
@@ -172,7 +179,7 @@ static StcStatus list_one(const Command *c, OutputList *l) {
   const char *to = c->out ? c->out : "-";
   bool standard = strcmp(to, "-") == 0;
   if (what == EMIT_SO && standard)
-    return context_error(c->context, "-emit=so: a shared object needs a name; use -o FILE.so"), STC_USAGE;
+    return context_error(c->context, "-emit=%s: a shared object needs a name; use -o FILE.so", c->emit), STC_USAGE;
   if ((c->depend || c->depfile) && standard)
     return context_error(c->context, "-MD: the rule needs the name of the file that it makes; use -o FILE"), STC_USAGE;
   add_output(l, what, to);
@@ -316,10 +323,10 @@ static StcStatus make_backward(const Command *c, StcProgram *p) {
 static StcStatus compile(const Command *c) {
   StcProgram *p;
   if (c->emit && find_emit(c->emit) == EMIT_UNKNOWN) {
-    const char *near = near_match(c->emit, emit_names);
+    const char *near = near_match(behind_prefix(c->emit), emit_names);
     return context_error(c->context,
                          "-emit=%s: there are ast, sir, kir, llvm, asm, obj, manifest, header, fortran, so, plan and "
-                         "launcher, and all of them of the backward program, such as back.header%s%s%s",
+                         "launcher, and all but ast of the backward program, such as back.header%s%s%s",
                          c->emit, near ? "; is " : "", near ? near : "", near ? " meant?" : ""),
            STC_USAGE;
   }
