@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """extending.py SOURCE [--plant=TABLE:NAME]: is docs/extending.md true, and has each row of the compiler's tables what the page asks for?
 
-A file, a folder or a name of C in the page's code spans must be there. For each table of FOLLOW the page's section must name the files where
-a row is known by its name, and each of these files must name each row. Prints what is not so, with the section that says what to do, and
-exits with 1.
+Each file, folder and C identifier in the page's code spans must exist. For each table of FOLLOW the page's section must list the files that
+mention the table's rows, and each of these files must mention every row. Prints each violation with the section that explains the step, and
+exits with 1 if there is one.
 
 --plant=TABLE:NAME has that table one row more, of no file: to see the test fail.
 """

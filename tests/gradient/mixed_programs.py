@@ -104,7 +104,7 @@ class Layers(Plain):
     def more_inputs(self):
         sides = [s for d in range(self.rank) for s in ("%d lower" % d, "%d upper" % d) if self.own.random() < 0.25]
         out = " but [%s]" % ", ".join(sides) if sides and len(sides) < 2 * self.rank else ""
-        return ["absorb rim = 4 of G%s speed %s, frequency 0.1, reflection 1e-3;" % (out, self.own.choice(["1", "2"]))]
+        return ["absorb edge = 4 of G%s speed %s, frequency 0.1, reflection 1e-3;" % (out, self.own.choice(["1", "2"]))]
 
     def more_stencils(self, n):
         if self.own.random() < 0.3:
@@ -112,7 +112,7 @@ class Layers(Plain):
         def slope():
             d, two = self.own.randrange(self.rank), self.own.random() < 0.5
             return "diff(%s, %d%s)" % (self.own.choice(["u", "u", "u * u", "sin(u)", "u * p"]), d, ", 2" if two else "")
-        return ["stencil a%d(u)[G] absorb rim = 0.5 * u + %s;" % (n, " + ".join(self.own.choice(["0.1 * v * %s", "0.2 * tanh(%s)", "0.05 * %s", "0.1 * p * %s"]) % slope() for _ in range(self.own.randint(1, 2))))]
+        return ["stencil a%d(u)[G] absorb edge = 0.5 * u + %s;" % (n, " + ".join(self.own.choice(["0.1 * v * %s", "0.2 * tanh(%s)", "0.05 * %s", "0.1 * p * %s"]) % slope() for _ in range(self.own.randint(1, 2))))]
 
 
 class Tables(Plain):
