@@ -203,6 +203,44 @@ FIXTURE_TEST(test_live) {
   assert_true(packed > single && packed <= 1.5 * (single + 1));
 }
 
+/* A cell before an op, if it is `alive` behind it: 0: nothing touches it, 1: it is stored to, 2: it is loaded. */
+static bool alive_before(int op, bool alive) { return op == 2 || (op == 0 && alive); }
+
+/* `text` with value `number` for 17, of two digits as well. */
+static const char *numbered(Fixture *f, const char *text, int number) {
+  char *own = arena_strdup(f->arena, text);
+  for (char *at = own; (at = strstr(at, "%17")); at += 3) {
+    at[1] = (char)('0' + number / 10);
+    at[2] = (char)('0' + number % 10);
+  }
+  return own;
+}
+
+/* Before a choice a cell is alive if it is before one of its arms, of which there may be choices, too. */
+FIXTURE_TEST(test_live_choices) {
+  static const char body[] =
+      "%s    %%4 = const 0 : i32\n    %%5 = const 9 : i64\n    %%6 = lt %%3, %%5 : bool\n    %%7 = gt %%0, %%5 : "
+      "bool\n    %%8 = const 0.0 : f32\n    %%9 = load @A[%%3] : f32\n    astore %%9, @r[%%4] v0\n"
+      "    %%10 = load @A[%%3] + [1] : f32\n    %%11 = load @A[%%3] + [2] : f32\n    %%12 = load @A[%%3] + [3] : "
+      "f32\n    %%13 = load @A[%%3] + [4] : f32\n    %%14 = add %%10, %%11 : f32\n    %%15 = add %%14, %%12 : f32\n"
+      "    %%16 = add %%15, %%13 : f32\n    store %%16, @A.next[%%3]\n"
+      "    if %%6 {\n%s    } else {\n      if %%7 {\n%s      } else {\n%s      }\n%s    }\n%s";
+  static const char *const ops[] = {"", "        astore %8, @r[%4] v0\n",
+                                    "        %17 = aload @r[%4] v0 : f32\n        store %17, @A.next[%3] + [1]\n"};
+  for (int n = 0; n < 243; n++) {
+    int op[] = {n % 3, n / 3 % 3, n / 9 % 3, n / 27 % 3, n / 81};
+    Module *m;
+    Kernel *k =
+        kernel_of(f, "    private @r : f32[1]\n",
+                  arena_printf(f->arena, body, place, ops[op[0]], numbered(f, ops[op[1]], 18),
+                               numbered(f, ops[op[2]], 19), numbered(f, ops[op[3]], 20), numbered(f, ops[op[4]], 21)),
+                  &m);
+    bool behind = op[4] == 2, within = alive_before(op[3], behind),
+         alive = alive_before(op[0], behind) || alive_before(op[1], within) || alive_before(op[2], within);
+    assert_int_equal(kernel_live_words(m, k, false).words, 2 + 4 + alive); /* the coordinate, the sum, the cell */
+  }
+}
+
 /* Cells of an array whose indices are known when a loop is written out are in registers, others in memory; conditions
  * are alive as values are. */
 FIXTURE_TEST(test_live_in_memory) {

@@ -5,17 +5,18 @@
 
 /* Something that may be alive: a value, by its number, or behind all values a cell of a private array. words 0: it
  * takes no register (constants, scalars, conditions). known: its value is a number when all that is marked so is
- * written out. */
+ * written out. met: it is among those that an arm of the choice at hand has changed. */
 typedef struct Thing {
   int8_t words;
-  bool condition, known, live;
+  bool condition, known, live, met;
 } Thing;
 
 /* The traversal, from the end of the kernel to its start: `now` words and `conditions` are alive. first[array] is the
  * thing that its first cell is, -1: it is no private array. in_memory[array]: an index of it is not known, so that its
  * cells are in memory, for no register has a number. early: loads from global memory are begun as early as barriers and
  * loops allow; `loads` are the values of those that wait for such a place. version: that alone of a kernel with two, 0:
- * of blocks that touch no edge, 1: of others; -1: both. */
+ * of blocks that touch no edge, 1: of others; -1: both. flips: the things that became alive or ceased to be, in order,
+ * since the outermost choice at hand began. */
 typedef struct Live {
   Arena *arena;
   Kernel *k;
@@ -26,6 +27,7 @@ typedef struct Live {
   bool early;
   int version;
   int32_t nloads, *loads;
+  int32_t nflips, *flips, choices;
 } Live;
 
 static void live_block(Live *l, const Block *b);
@@ -66,22 +68,26 @@ static void measure_block(Live *l, const Block *b) {
   }
 }
 
+/* Thing `i` becomes alive, or ceases to be. */
+static void flip(Live *l, int32_t i) {
+  Thing *t = &l->things[i];
+  t->live = !t->live;
+  l->now += t->live ? t->words : -t->words;
+  l->conditions += t->live ? t->condition : -t->condition;
+  if (l->choices)
+    ARENA_PUSH(l->arena, l->flips, l->nflips, i);
+}
+
 /* Thing `i` is needed from here on; is made here. */
 static void use(Live *l, int32_t i) {
-  if (!l->things[i].live) {
-    l->now += l->things[i].words;
-    l->conditions += l->things[i].condition;
-  }
-  l->things[i].live = true;
+  if (!l->things[i].live)
+    flip(l, i);
   l->most = l->now > l->most ? l->now : l->most;
   l->most_conditions = l->conditions > l->most_conditions ? l->conditions : l->most_conditions;
 }
 static void make(Live *l, int32_t i) {
-  if (l->things[i].live) {
-    l->now -= l->things[i].words;
-    l->conditions -= l->things[i].condition;
-  }
-  l->things[i].live = false;
+  if (l->things[i].live)
+    flip(l, i);
 }
 
 /* Loads can be begun no earlier than here. */
@@ -158,29 +164,66 @@ static void live_for(Live *l, const Op *op) {
   }
 }
 
-/* A choice: what is alive before it is what either arm needs. */
+/* Things, in any order, some perhaps more than once. */
+typedef struct Things {
+  int32_t n, *v;
+} Things;
+
+/* Takes back all flips but the first `start`, or makes them again. */
+static void undo(Live *l, int32_t start) {
+  for (int32_t k = l->nflips - 1; k >= start; k--)
+    l->things[l->flips[k]].live = !l->things[l->flips[k]].live;
+}
+static void redo(Live *l, int32_t start) {
+  for (int32_t k = start; k < l->nflips; k++)
+    l->things[l->flips[k]].live = !l->things[l->flips[k]].live;
+}
+
+/* Those of the things flipped since flip number `start` that are alive now, if `met`, and else of those that are not
+ * met. */
+static Things alive_flipped(Live *l, int32_t start, bool met) {
+  Things t = {0};
+  for (int32_t k = start; k < l->nflips; k++)
+    if (l->things[l->flips[k]].live && (met || !l->things[l->flips[k]].met))
+      ARENA_PUSH(l->arena, t.v, t.n, l->flips[k]);
+  return t;
+}
+
+/* Says of all things of `t` whether they are met. */
+static void meet(Live *l, const Things *t, bool met) {
+  for (int32_t k = 0; k < t->n; k++)
+    l->things[t->v[k]].met = met;
+}
+
+/* A choice: what is alive before it is what either arm needs: what is alive at the start of the first, and what is
+ * behind the choice and is not changed by the first. Only what an arm changes is looked at. */
 static void live_if(Live *l, const Op *op) {
   if (l->version >= 0 && (op->flags & IF_INTERIOR)) {
     live_block(l, op->blocks[l->version]);
     return;
   }
-  bool *after = ARENA_ARRAY(l->arena, bool, l->n), *first = ARENA_ARRAY(l->arena, bool, l->n);
-  for (int32_t i = 0; i < l->n; i++)
-    after[i] = l->things[i].live;
+  const int32_t start = l->nflips, now = l->now, conditions = l->conditions;
+  l->choices++;
   live_block(l, op->blocks[0]);
-  for (int32_t i = 0; i < l->n; i++) {
-    first[i] = l->things[i].live;
-    l->things[i].live = after[i];
-  }
-  l->now = l->conditions = 0;
-  for (int32_t i = 0; i < l->n; i++) {
-    l->now += after[i] ? l->things[i].words : 0;
-    l->conditions += after[i] && l->things[i].condition;
-  }
+  Things changed = {0}, first = alive_flipped(l, start, true);
+  for (int32_t k = start; k < l->nflips; k++)
+    ARENA_PUSH(l->arena, changed.v, changed.n, l->flips[k]);
+  undo(l, start);
+  l->nflips = start;
+  l->now = now;
+  l->conditions = conditions;
   live_block(l, op->blocks[1]);
-  for (int32_t i = 0; i < l->n; i++)
-    if (first[i])
-      use(l, i);
+  meet(l, &changed, true);
+  undo(l, start);
+  Things behind = alive_flipped(l, start, false);
+  redo(l, start);
+  meet(l, &changed, false);
+  for (int32_t k = 0; k < first.n; k++)
+    use(l, first.v[k]);
+  for (int32_t k = 0; k < behind.n; k++)
+    use(l, behind.v[k]);
+  if (!--l->choices)
+    l->nflips = 0;
 }
 
 /* Goes over the ops of `b` from the last to the first. */
