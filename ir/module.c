@@ -56,6 +56,7 @@ Module *module_derive(const Module *m, OpLevel level) {
   *r = *m;
   r->level = level;
   r->defaults = NULL;
+  r->inside = NULL;
   r->time_tile = 1;
   r->ninits = r->nstencils = r->nbuffers = r->nkernels = r->nupdates = r->nrepeats = 0;
   r->inits = r->stencils = NULL;

@@ -390,6 +390,9 @@ typedef struct Schedule Schedule;
 /* The values of a module's scalars where all params have their defaults (passes/launch/thin.c). */
 typedef struct Defaults Defaults;
 
+/* What is known of points and fields whatever the params are (passes/launch/inside.c). */
+typedef struct InsideKept InsideKept;
+
 /* A program, in stencil IR (steps, inits used) or kernel IR (buffers, kernels, host used); the declarations are common.
  */
 struct Module {
@@ -433,6 +436,7 @@ struct Module {
   const struct Module *slice_of; /* it is one slice of that module of a rank more (passes/launch/slices.h); NULL: it is
                                     a program */
   const Defaults *defaults;      /* those that keep_defaults has found; NULL: none */
+  InsideKept *inside;            /* what keep_inside has room for; NULL: nothing is kept */
   /* stencil IR */
   int32_t time_tile;    /* steps one run through `stencils` makes; 1 at first */
   const Schedule *plan; /* what pass plan decided; NULL: nothing */

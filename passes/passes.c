@@ -217,9 +217,12 @@ static Module *run_step(const PassContext *with, const PassHooks *h, FILE *to, S
   double start = 1e3 * clock_seconds();
   int errors = diags_errors(c->diags);
   m->defaults = NULL;
+  m->inside = NULL;
   m = s->pass->run(c, m, s->noptions, s->options);
-  if (m)
+  if (m) {
     m->defaults = NULL;
+    m->inside = NULL;
+  }
   s->ms = 1e3 * clock_seconds() - start;
   if (!m || diags_errors(c->diags) > errors)
     return NULL;

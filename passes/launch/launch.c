@@ -185,42 +185,6 @@ typedef struct Scan {
 /* Keeps the first reason. */
 static void reject(Launch *l, const char *why) { l->illegal = l->illegal ? l->illegal : why; }
 
-bool range_inside(Affine alo, Affine ahi, Affine lo, Affine hi) {
-  int64_t below, above;
-  return affine_diff(alo, lo, &below) && below >= 0 && affine_diff(hi, ahi, &above) && above >= 0;
-}
-
-/* Must what launch check `k` asks for hold whenever `box` has points? Of an empty grid nothing is run. */
-static bool concerns(const Module *m, const Check *k, const Box *box) {
-  for (int i = 0; i < MAX_UNLESS; i++)
-    if (k->unless_empty[i] && !box_equal(k->unless_empty[i], box) && !box_equal(k->unless_empty[i], &m->grid))
-      return false;
-  return true;
-}
-
-bool always_holds(const Module *m, Affine value, const Box *box) {
-  int64_t more;
-  for (int i = 0; i < m->nchecks && value.n; i++) {
-    const Affine *least = &m->checks[i].value;
-    bool like = least->n == value.n && least->t[0].scalar == value.t[0].scalar && least->c <= value.c;
-    if (like && affine_diff(value, *least, &more) && more >= 0 && concerns(m, &m->checks[i], box))
-      return true;
-  }
-  return !value.n && value.c >= 0;
-}
-
-bool points_inside(const Module *m, const Box *box, const Box *region, int d) {
-  return always_holds(m, affine_sub(m->arena, box->lo[d], region->lo[d]), box) &&
-         always_holds(m, affine_sub(m->arena, region->hi[d], box->hi[d]), box);
-}
-
-bool box_always_inside(const Module *m, const Box *box, const Box *region) {
-  bool inside = true;
-  for (int d = 0; d < box->rank; d++)
-    inside = inside && points_inside(m, box, region, d);
-  return inside;
-}
-
 /* Makes dimension `d` one whose halo cells are images of the points of field `f`'s region. */
 static void wrap_dimension(Launch *l, int d, const Field *f) {
   if (l->wraps[d] && (!affine_equal(l->wrap_lo[d], f->box.lo[d]) || !affine_equal(l->wrap_hi[d], f->box.hi[d])))

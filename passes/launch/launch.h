@@ -7,6 +7,7 @@
  *   extents.c        Algorithm 2: the region that each instance of a launch must compute
  *   pieces.c         the pieces of a stencil and their bodies
  *   rules.c          which accesses need an outside rule
+ *   inside.c         which ranges and regions lie inside others whatever the params are
  *   launch.c         Launch: what one launch (a sequence of stencil instances) reads from global memory, keeps in the
  *                    tile and writes back
  *   copies.c         copies that a launch need not make
@@ -122,6 +123,21 @@ bool point_merge(Module *m, int n, Piece *into);
 /* The same, if it is on a point, in that one's only piece. */
 bool merge_point(Module *m, int n);
 
+/* ---------------------------------------------------------------- inside.c */
+
+/* Does [alo, ahi] lie inside [lo, hi] for all params? */
+bool range_inside(Affine alo, Affine ahi, Affine lo, Affine hi);
+/* Is value >= 0 whenever `box` has points, whatever the params are or because a launch check sees to it? */
+bool always_holds(const Module *m, Affine value, const Box *box);
+/* Do the points of `box`, if it has any, always lie inside `region` in dimension `d`, because of its bounds or of
+ * launch checks? */
+bool points_inside(const Module *m, const Box *box, const Box *region, int d);
+/* The same in all dimensions. */
+bool box_always_inside(const Module *m, const Box *box, const Box *region);
+/* Has `m`, and the copies that are made of it, keep the answers of points_inside until a pass has run (Module.inside):
+ * for passes that ask often and change no checks. */
+void keep_inside(Module *m);
+
 /* ---------------------------------------------------------------- rules.c */
 
 /* For each dimension the rule that an access at offset `off` to `field` from the points of `box` needs there: the
@@ -234,15 +250,6 @@ Launch *part_launch(const Module *m, int n, const Stencil *step, int first, int 
 Launch *tiled_launch(const Module *m, int T);
 /* The same for init `st`, which reads and writes global memory only. */
 Launch *init_launch_new(const Module *m, const Stencil *st);
-/* Does [alo, ahi] lie inside [lo, hi] for all params? */
-bool range_inside(Affine alo, Affine ahi, Affine lo, Affine hi);
-/* Is value >= 0 whenever `box` has points, whatever the params are or because a launch check sees to it? */
-bool always_holds(const Module *m, Affine value, const Box *box);
-/* Do the points of `box`, if it has any, always lie inside `region` in dimension `d`, because of its bounds or of
- * launch checks? */
-bool points_inside(const Module *m, const Box *box, const Box *region, int d);
-/* The same in all dimensions. */
-bool box_always_inside(const Module *m, const Box *box, const Box *region);
 /* How many instances before number `i` write `field`: its present version there. */
 int launch_version(const Launch *l, int field, int i);
 /* Has `field` values before instance `i`? A temp field has none until an instance of the same time step has written it;

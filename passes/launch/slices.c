@@ -189,6 +189,7 @@ Module *module_slice(Arena *a, const Module *m) {
   s->slice_of = m;
   s->members = false;
   s->defaults = NULL;
+  s->inside = NULL;
   return s;
 }
 

@@ -136,6 +136,7 @@ Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
     want = plan_of_slice(&want);
   }
   keep_defaults(of);
+  keep_inside(of);
   with.schedule = &want;
   with.cache = &cache;
   const Module *as = plan_where_true(&with, of), *by = c->target->simt ? of : as;

@@ -57,6 +57,51 @@ FIXTURE_TEST(test_figure_5) {
   assert_true(r.st[0].has_extent);
 }
 
+/* A bound: one of two numbers and a multiple of N or of M. */
+static Affine some_bound(Arena *a, uint32_t *state) {
+  uint32_t r = *state = *state * 1664525u + 1013904223u;
+  Affine x = affine_scale(a, affine_scalar(a, (int)(r >> 16 & 1)), r >> 17 & 3);
+  return affine_add_const(x, (int64_t)(r >> 20 & 1) - 1);
+}
+
+/* What is kept of regions inside others is what the launch checks say, also of regions at the places of earlier ones,
+ * and of bounds with more terms than are kept. */
+FIXTURE_TEST(test_inside_kept) {
+  Str text = {.arena = f->arena};
+  str_add(&text,
+          "stencil module \"t\" {\n  param @N : i64\n  param @M : i64\n  grid [0 .. N - 1, 0 .. M - 1] steps 8\n");
+  for (int c = 1; c < 6; c++)
+    str_addf(&text,
+             "  check N - %d >= 0 unless empty [%d .. N - 1, 0 .. M] \"a\"\n  check M - %d >= 0 \"b\"\n"
+             "  check 2 * N + M - %d >= 0 \"c\"\n",
+             c, c - 3, 6 - c, c);
+  str_add(&text, "}\n");
+  Module *m = module_parse(f->arena, f->diags, "test", text.s), *kept = m ? module_trial(m) : NULL;
+  if (!m)
+    fail_msg("%s", f->messages.s);
+  keep_inside(kept);
+  assert_non_null(kept->inside);
+  uint32_t state = 1;
+  int inside = 0, n = 20000;
+  for (int i = 0; i < n; i++) {
+    ArenaMark mark = arena_mark(f->arena);
+    Box x = {.rank = 2}, y = {.rank = 2};
+    for (int d = 0; d < 2; d++) {
+      x.lo[d] = affine_const((int64_t)(state >> 9 & 1));
+      x.hi[d] = some_bound(f->arena, &state);
+      y.lo[d] = affine_const((int64_t)(state >> 13 & 1) - 1);
+      y.hi[d] = affine_add(f->arena, some_bound(f->arena, &state), some_bound(f->arena, &state));
+    }
+    for (int d = 0; d < 4; d++) {
+      bool is = points_inside(m, &x, &y, d % 2);
+      assert_int_equal(points_inside(kept, &x, &y, d % 2), is);
+      inside += is;
+    }
+    arena_release(f->arena, mark);
+  }
+  assert_in_range(inside, n / 10, 4 * n - n / 10);
+}
+
 /* One stencil over the whole of A with one access at `off` under `rule`. */
 static Found one_access(Fixture *f, const char *rule, int off, const char *region, int T) {
   const char *text = arena_printf(
