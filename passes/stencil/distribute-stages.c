@@ -1,12 +1,12 @@
 /* distribute-stages.c: the grid of a program with updates, repeats or levels. Its step is no list of stencils: what is
  * updated depends on all parts, and the rounds of a repeat end for all of them at once. So there is a program for each
  * stage (Stencil.stage, option stage) that makes the stencils of that stage and nothing else, as a step of its own,
- * from what the others left in the same fields. Stages in a row that compute coarser levels from these alone may be one
- * program (option last), with the rounds among them that nothing looks at: parts have all of these levels, and nothing
- * is exchanged between them. So their launches of few points can be joined (kernel/small-launches.c). Who runs them
- * evaluates updates and reductions between them (option watch), and exchanges ghost cells before a stage that looks
- * further than they are right. All of them have as many ghost cells a step: as the stage, or reduction, that needs
- * most. */
+ * from what the others left in the same fields. Stages in a row may be one program (option last; ir/stages.h says
+ * which), with the rounds among them. So their launches of few points can be joined (kernel/small-launches.c). Who runs
+ * them evaluates updates and reductions between them (option watch), and exchanges ghost cells before a stage that
+ * looks further than they are right. All of them have as many ghost cells a step: as the stage, or reduction, that
+ * needs most. */
+#include "ir/stages.h"
 #include "passes/passes.h"
 #include "passes/registry.h"
 #include "passes/stencil/distribute.h"
@@ -41,11 +41,27 @@ static void keep_temps(Module *m) {
   m->fields = fields;
 }
 
-void distribute_stages(Parts *p) {
+/* Can the stages that are asked for be one program? Reports it if not. */
+static bool check_stages(const Parts *p, const Module *staged) {
+  bool *coarse = ARENA_ARRAY(p->m->arena, bool, staged->nfields + 1);
+  module_mark_coarse(staged, coarse);
+  if (p->stage < 0 || stages_can_be_one(staged, coarse, (StageRange){p->stage, p->last}))
+    return true;
+  diag_error(
+      p->c->diags, no_loc(),
+      "pass 'distribute': stages %d to %d cannot be one program: several are if they compute coarser levels from "
+      "these alone, with no update and no `until` among them; last=%d leaves one",
+      p->stage, p->last, p->stage);
+  return false;
+}
+
+bool distribute_stages(Parts *p) {
   p->staged = module_has_stages(p->m) || module_state(p->m) || module_scaled(p->m);
   if (!p->staged)
-    return;
+    return true;
   const Module *staged = module_stage_levels(p->m, p->m->arena);
+  if (!check_stages(p, staged))
+    return false;
   p->m->stencils = staged->stencils;
   p->m->updates = staged->updates;
   p->m->repeats = staged->repeats;
@@ -53,6 +69,7 @@ void distribute_stages(Parts *p) {
   p->watches = true;
   pass_history(p->c, p->m, 0, NULL);
   keep_temps(p->m);
+  return true;
 }
 
 /* Has the module as many steps as the repeat that has its stage has rounds, for whoever chooses how many share a
@@ -66,45 +83,9 @@ static void count_rounds(Module *m, int32_t stage) {
   m->steps_by = 0;
 }
 
-/* Are several stages to be one program? */
-static bool are_several(const Parts *p) { return p->stage >= 0 && p->last > p->stage; }
-
 /* Is repeat `r` among the stages that are asked for, where these are several? */
 static bool keeps_repeat(const Parts *p, const Repeat *r) {
-  return are_several(p) && r->first >= p->stage && r->last <= p->last;
-}
-
-/* Does nothing but stencils stand between the stages that are asked for: no update, no reduction of rounds? */
-static bool meets_nothing(const Parts *p) {
-  const Module *m = p->m;
-  bool nothing = true;
-  for (int i = 0; i < m->nupdates; i++) {
-    int32_t stage = m->updates[i].stage;
-    nothing = nothing && (stage <= p->stage || stage > p->last);
-    for (int r = 0; r < m->nrepeats; r++)
-      nothing = nothing && !(keeps_repeat(p, &m->repeats[r]) && repeat_is_in(m, repeat_of(m, stage), r));
-  }
-  for (int i = 0; i < m->nreductions; i++)
-    nothing = nothing && !(m->reductions[i].loop && keeps_repeat(p, &m->repeats[m->reductions[i].loop - 1]));
-  return nothing;
-}
-
-/* Can the stages that are asked for be one program: are they one, or is all that they have stencils of coarser levels,
- * which need no exchange, and rounds that nothing looks at? Older levels may rotate anywhere. Reports it if not. */
-static bool check_stages(const Parts *p) {
-  const Module *m = p->m;
-  bool ok = !are_several(p) || meets_nothing(p);
-  for (int i = 0; i < m->nstencils && ok && are_several(p); i++) {
-    const Stencil *st = &m->stencils[i];
-    bool whole = stencil_is_whole(m, st) && !stencil_restricts(st, p->coarse);
-    ok = st->stage < p->stage || st->stage > p->last || whole || is_history_stencil(m, st);
-  }
-  if (!ok)
-    diag_error(p->c->diags, no_loc(),
-               "pass 'distribute': stages %d to %d cannot be one program: several are if they compute coarser levels "
-               "from these alone, with no update and no `until` among them; last=%d leaves one",
-               p->stage, p->last, p->stage);
-  return ok;
+  return p->stage >= 0 && stages_have_repeat((StageRange){p->stage, p->last}, r);
 }
 
 /* Leaves the repeats among the stages that are asked for, and has stages that no repeat parts be one. */
@@ -141,12 +122,10 @@ bool distribute_keep_stage(Parts *p) {
                "stages: option stage=N asks for one");
     return false;
   }
-  if (!check_stages(p))
-    return false;
   for (int i = 0; i < m->nstencils; i++)
     if (p->stage < 0 || (m->stencils[i].stage >= p->stage && m->stencils[i].stage <= p->last))
       ARENA_PUSH(m->arena, list, n, m->stencils[i]);
-  if (!are_several(p))
+  if (p->last == p->stage)
     count_rounds(m, p->stage);
   m->stencils = list;
   m->nstencils = n;

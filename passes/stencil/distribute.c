@@ -406,7 +406,8 @@ static bool analyse(Parts *p) {
   for (int i = 0; i < p->m->nstencils; i++)
     if (!sweep_stays_whole(p, &p->m->stencils[i]))
       return false;
-  distribute_stages(p);
+  if (!distribute_stages(p))
+    return false;
   distribute_levels(p);
   distribute_add_watches(p);
   return distribute_rings(p) && distribute_reach(p);

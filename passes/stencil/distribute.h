@@ -93,10 +93,11 @@ void distribute_choose_inits(Parts *p);
 void distribute_note_inside(Parts *p, const Piece *piece, const Box *box);
 void distribute_add_checks(Parts *p);
 /* Finds whether the step has stages (Parts.staged), and makes the module one whose stages can each be a program: time
- * levels are moved on by stencils, and a temp field that a stage leaves to another one is a field as others are. */
-void distribute_stages(Parts *p);
+ * levels are moved on by stencils, and a temp field that a stage leaves to another one is a field as others are. False
+ * after an error: the stages that are asked for cannot be one program. */
+bool distribute_stages(Parts *p);
 /* Leaves the stencils of the stages that are asked for, no updates, and the repeats that are among these stages alone.
- * False after an error: there is none, or they cannot be one program. */
+ * False after an error: none is asked for. */
 bool distribute_keep_stage(Parts *p);
 /* Adds what reductions and probes look at, if that is asked for; ends with the program that is asked for. */
 void distribute_add_watches(Parts *p);
