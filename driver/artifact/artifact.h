@@ -1,19 +1,30 @@
 /* driver/artifact/artifact.h: what is written beside or around code.
  *
- *   manifest.c           the artifact's manifest (JSON); manifest-values.c bounds and expressions, manifest-host.c the
- *                        host program in it (manifest.h)
- *   backward.c           the program that computes its gradient backwards; manifest-gradient.c how to launch that
- *   header.c             the host artifact's C header; header-host.c the host program in it,
- *                        header-live.c which blocks have something to do
- *   launcher.c           a GPU's artifact as a C file that runs it
- *   launcher-runtime.c   what is the same in all of them
- *   header.h             what header.c and launcher.c share
- *   outside.c            their functions for callers in other files
- *   weights.c            weights of differences on points that lie unevenly, as C text for them
- *   covered.c            the check that boxes hold all points that are read, as C text for them
- *   shared-object.c      the host artifact as a shared object
- *   fortran.c            a Fortran module for it
- *   expression.c         launch-time expressions as C text and as a JSON tree
+ * Layers, from the lowest to the highest. Files call those of their own layer and of lower ones.
+ *
+ *   what texts are made of:
+ *     expression.c        launch-time expressions as C text and as a JSON tree
+ *     covered.c           the check that boxes hold all points that are read, as C text
+ *     kernel-call.c       what whoever launches a kernel must know of it
+ *     manifest-values.c   bounds and expressions in a manifest (manifest.h)
+ *     header-writer.c     what headers and launchers are written by (header.h)
+ *   parts of headers, launchers and manifests:
+ *     header-launch.c     how a kernel is launched, as C text
+ *     header-live.c       which of its blocks have something to do
+ *     header-host.c       the host program
+ *     weights.c           weights of differences on points that lie unevenly
+ *     outside.c           functions for callers in other files
+ *     launcher-calls.c    calls of a GPU
+ *     launcher-runtime.c  what is the same in all launchers
+ *     manifest-host.c     the host program, in JSON
+ *   files:
+ *     header.c            the host artifact's C header
+ *     launcher.c          a GPU's artifact as a C file that runs it
+ *     shared-object.c     the host artifact as a shared object
+ *     fortran.c           a Fortran module for it
+ *     manifest.c          the artifact's manifest (JSON)
+ *     backward.c          the program that computes its gradient backwards
+ *     manifest-gradient.c   how to launch that
  */
 #ifndef STC_DRIVER_ARTIFACT_H
 #define STC_DRIVER_ARTIFACT_H

@@ -4,91 +4,7 @@
 #include "driver/artifact/artifact.h"
 #include "driver/artifact/header.h"
 
-#include <ctype.h>
 #include <string.h>
-
-/* `fmt` with the program's name for each $. */
-static const char *named(const TextWriter *w, const char *fmt) {
-  Str s = {.arena = w->arena};
-  str_add(&s, "");
-  for (const char *at; (at = strchr(fmt, '$')); fmt = at + 1)
-    str_addf(&s, "%.*s%s", (int)(at - fmt), fmt, w->p);
-  str_add(&s, fmt);
-  return s.s;
-}
-
-void c_put(TextWriter *w, const char *fmt, ...) {
-  va_list ap;
-  va_start(ap, fmt);
-  str_addv(&w->s, named(w, fmt), ap);
-  va_end(ap);
-}
-
-const char *c_text(const TextWriter *w, const char *fmt, ...) {
-  Str s = {.arena = w->arena};
-  va_list ap;
-  va_start(ap, fmt);
-  str_addv(&s, named(w, fmt), ap);
-  va_end(ap);
-  return s.s;
-}
-
-const char *c_affine(const TextWriter *w, Affine x) { return affine_c_text(w->arena, w->m, x, "p->"); }
-
-const char *comment_name(Arena *a, const char *name) {
-  char *s = arena_strdup(a, name);
-  for (char *c = s; *c; c++)
-    if (iscntrl((unsigned char)*c) || (*c == '*' && (c[1] == '/' || (c > s && c[-1] == '/'))))
-      *c = '?';
-  return s;
-}
-
-const char *header_element(const TextWriter *w, int field) { return c_type(w->m->fields[field].type); }
-
-/* Is `name` among the `n` names? */
-static bool is_taken(const char *const *names, int n, const char *name) {
-  for (int i = 0; i < n; i++)
-    if (strcmp(names[i], name) == 0)
-      return true;
-  return false;
-}
-
-/* `name` as an identifier that is none of the `n` names: "v_0" of the component v.0, "U_1" of the older level U@1. */
-static const char *unique(Arena *a, const char *const *names, int n, const char *name) {
-  const char *s = arena_identifier(a, name);
-  while (is_taken(names, n, s))
-    s = arena_printf(a, "%s_", s);
-  return s;
-}
-
-/* Names all fields and arrays. Those that are identifiers keep their names. */
-static void choose_names(TextWriter *w) {
-  const Module *m = w->m;
-  int n = m->nfields + m->nparam_arrays, plain = 0;
-  const char **names = ARENA_ARRAY(w->arena, const char *, 2 * n + 1);
-  for (int i = 0; i < n; i++) {
-    const char *name = i < m->nfields ? m->fields[i].name : m->param_arrays[i - m->nfields].name;
-    if (strcmp(arena_identifier(w->arena, name), name) == 0)
-      names[n + plain++] = name;
-  }
-  for (int i = 0; i < n; i++) {
-    const char *name = i < m->nfields ? m->fields[i].name : m->param_arrays[i - m->nfields].name;
-    const char *s = arena_identifier(w->arena, name);
-    while (strcmp(s, name) != 0 && is_taken(names + n, plain, s))
-      s = c_text(w, "%s_", s);
-    names[i] = strcmp(s, name) == 0 ? s : unique(w->arena, names, i, s);
-  }
-  w->fields = names;
-  w->arrays = names + m->nfields;
-}
-
-bool header_field_is_given(const Module *m, int f) { return !m->fields[f].temp && !field_made_once(m, f); }
-
-bool header_is_given(const Module *m, int b) {
-  const Buffer *buffer = &m->buffers[b];
-  return buffer->kind == BUFFER_PARAM ||
-         (buffer->kind == BUFFER_FIELD && buffer->copy == 0 && header_field_is_given(m, buffer->field));
-}
 
 /* "float *A, float *B": a parameter for each field that lives from step to step, and each launch-time array. */
 static void field_parameters(TextWriter *w) {
@@ -138,13 +54,6 @@ static void prototypes(TextWriter *w) {
     c_put(w, "void %s(void *const *args, const int64_t *block, char *scratch);\n", w->m->kernels[i].name);
   c_put(w, "\n#ifdef __cplusplus\n}\n#endif\n\n");
 }
-
-const char *header_cells(const TextWriter *w, const Buffer *b) {
-  const char *cells = c_text(w, "INT64_C(%lld)", (long long)b->cells);
-  return b->each ? c_text(w, "(%s * stc_imax(%s, 1))", cells, header_members(w)) : cells;
-}
-
-const char *header_members(const TextWriter *w) { return c_affine(w, box_extent(w->arena, &w->m->grid, 0)); }
 
 void header_params(TextWriter *w) {
   const Module *m = w->m;
@@ -200,14 +109,6 @@ static const char *not_empty(TextWriter *w, const Box *b) {
       str_addf(&s, " && stc_some(%s, %s)", lo, hi);
   }
   return s.s ? s.s : "";
-}
-
-const char *header_escaped(Arena *a, const char *text) {
-  Str s = {a, NULL, 0, 0};
-  str_add(&s, "");
-  for (; *text; text++)
-    str_addf(&s, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
-  return s.s;
 }
 
 /* Statements that check the multiples of `k`, if there is nothing else to launch. */
@@ -345,72 +246,6 @@ static void state(TextWriter *w) {
   if (module_has_busy(w->m))
     c_put(w, "  int64_t live[%d];   /* blocks of each kernel that have something to do, -1: all */\n", w->m->nkernels);
   c_put(w, "} $_state;\n\n");
-}
-
-void header_choose(TextWriter *w, const Kernel *k) {
-  const char *other = k->instead ? c_text(w, "$_launch_%s(s)", w->m->kernels[k->instead - 1].name)
-                                 : c_text(w, "\"an array is not aligned as kernel %s needs it\"", k->name);
-  for (int i = 0; i < k->nmultiples && k->instead; i++)
-    c_put(w, "  if (!stc_multiple(%s, INT64_C(%lld))) return %s;\n", c_affine(w, k->multiples[i].value),
-          (long long)k->multiples[i].of, other);
-  for (int i = 0; i < k->nargs; i++) {
-    int b = k->args[i].index;
-    int64_t align = k->args[i].kind == KARG_BUFFER ? kernel_alignment(w->m, k, b) : 0;
-    if (k->args[i].kind == KARG_BUFFER && align > type_size(buffer_type(w->m, b)))
-      c_put(w, "  if ((uintptr_t)s->buffer[%d] %% %d != 0) return %s;\n", b, (int)align, other);
-  }
-}
-
-/* All blocks of kernel `k`, in C. */
-static const char *total_text(const Kernel *k) {
-  return k->rank > GRID_RANK ? "stc_area(stc_area(stc_area(blocks[0], blocks[1]), blocks[2]), blocks[3])"
-                             : "stc_area(stc_area(blocks[0], blocks[1]), blocks[2])";
-}
-
-const char *header_blocks_text(const Kernel *k) {
-  return k->rank > GRID_RANK ? "  int64_t blocks[4] = {1, 1, 1, 1}, total;\n"
-                             : "  int64_t blocks[3] = {1, 1, 1}, total;\n";
-}
-
-/* Statements that turn the blocks of kernel `k`, which leaves some out, into those that are not left out, numbered
- * along the last dimension. */
-static void leave_out(TextWriter *w, const Kernel *k) {
-  c_put(w, "  total = 1;\n");
-  for (int d = 0; d < k->rank; d++)
-    c_put(w, "  total = stc_area(total, stc_ceildiv(%s, %d));\n", c_affine(w, k->without[d]), (int)k->tile[d]);
-  c_put(w,
-        "  total = %s - total;\n  blocks[0] = blocks[1] = blocks[2] = %s1;\n  "
-        "blocks[%d] = total;\n",
-        total_text(k), k->rank > GRID_RANK ? "blocks[3] = " : "", k->rank - 1);
-}
-
-void header_arguments(TextWriter *w, const Kernel *k) {
-  c_put(w, "  void *args[%d] = {", k->nargs + 1);
-  for (int i = 0; i < k->nargs; i++) {
-    const KArg *a = &k->args[i];
-    if (a->kind == KARG_BUFFER)
-      c_put(w, "&s->buffer[%d], ", (int)a->index);
-    if (a->kind == KARG_SCALAR)
-      c_put(w, "(void *)&p->%s, ", c_name(w->arena, w->m->scalars[a->index].name));
-    if (a->kind == KARG_STEP)
-      c_put(w, "&s->step, ");
-  }
-  c_put(w, "NULL};\n");
-}
-
-/* What the blocks of `k` in dimension `d` cover by a tile each, in C. */
-static const char *covered_text(const TextWriter *w, const Kernel *k, int d) {
-  const char *all = c_affine(w, k->extent[d]);
-  int over = k->over[d];
-  return over ? c_text(w, "(%s) > %d ? (%s) - %d : (%s) > 0", all, over, all, over, all) : all;
-}
-
-void header_blocks(TextWriter *w, const Kernel *k) {
-  for (int d = 0; d < k->rank; d++)
-    c_put(w, "  blocks[%d] = stc_ceildiv(%s, %d);\n", d, covered_text(w, k, d), (int)k->tile[d]);
-  if (k->leaves_out)
-    leave_out(w, k);
-  c_put(w, "  total = %s;\n", total_text(k));
 }
 
 /* One launch function a kernel. */
@@ -735,17 +570,6 @@ static void run(TextWriter *w) {
   if (m->nreductions)
     c_put(w, "  if (done) *done = s->step - first_step;\n");
   close_state(w, NULL);
-}
-
-TextWriter header_writer(Arena *a, const StcProgram *p, const Module *m, const Target *gpu) {
-  TextWriter w = {{a, NULL, 0, 0}, a, p, m, arena_identifier(a, p->name), NULL, NULL, gpu, NULL};
-  choose_names(&w);
-  return w;
-}
-
-HeaderNames header_names(Arena *a, const StcProgram *p, const Module *m) {
-  TextWriter w = header_writer(a, p, m, NULL);
-  return (HeaderNames){w.p, w.fields, w.arrays};
 }
 
 void header_scalars(TextWriter *w) {

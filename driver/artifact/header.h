@@ -19,13 +19,38 @@ typedef struct TextWriter {
   const char *attribute;
 } TextWriter;
 
+/* ---------------------------------------------------------------- header-writer.c */
+
 /* A writer for the program, with all names chosen. */
 TextWriter header_writer(Arena *a, const StcProgram *p, const Module *m, const Target *gpu);
-
 /* Adds text, formatted, in which $ stands for the program's name; such a text; a bound in terms of the params p. */
 void c_put(TextWriter *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *c_text(const TextWriter *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *c_affine(const TextWriter *w, Affine x);
+/* How many elements scratch buffer `b` has; how many members the program: as C text. */
+const char *header_cells(const TextWriter *w, const Buffer *b);
+const char *header_members(const TextWriter *w);
+/* Is buffer `b` memory of the caller: a field that lives from step to step, or a launch-time array? */
+bool header_is_given(const Module *m, int b);
+/* Is field `f` such memory? */
+bool header_field_is_given(const Module *m, int f);
+/* The C type of a field's elements. */
+const char *header_element(const TextWriter *w, int field);
+/* `text` as the inside of a C string. */
+const char *header_escaped(Arena *a, const char *text);
+
+/* ---------------------------------------------------------------- header-launch.c */
+
+/* Statements at the start of the launch function of `k`: where its multiples do not hold, or an array of the caller's
+ * is not aligned as it needs, the one launched instead runs. */
+void header_choose(TextWriter *w, const Kernel *k);
+/* Declares `args`, an array of pointers to the values of the arguments of `k`. */
+void header_arguments(TextWriter *w, const Kernel *k);
+/* Statements that count blocks along each dimension; the declaration of their numbers. */
+void header_blocks(TextWriter *w, const Kernel *k);
+const char *header_blocks_text(const Kernel *k);
+
+/* ---------------------------------------------------------------- header.c */
 
 /* The helpers that later parts call. */
 void header_helpers(TextWriter *w);
@@ -35,27 +60,6 @@ void header_params(TextWriter *w);
 void header_scalars(TextWriter *w);
 /* init and run, by way of launch functions. */
 void header_runs(TextWriter *w);
-
-/* Statements at the start of the launch function of `k`: where its multiples do not hold, or an array of the caller's
- * is not aligned as it needs, the one launched instead runs. */
-void header_choose(TextWriter *w, const Kernel *k);
-/* Declares `args`, an array of pointers to the values of the arguments of `k`. */
-void header_arguments(TextWriter *w, const Kernel *k);
-/* How many elements scratch buffer `b` has; how many members the program: as C text. */
-const char *header_cells(const TextWriter *w, const Buffer *b);
-const char *header_members(const TextWriter *w);
-/* Statements that count blocks along each dimension; the declaration of their numbers. */
-void header_blocks(TextWriter *w, const Kernel *k);
-const char *header_blocks_text(const Kernel *k);
-/* Is buffer `b` memory of the caller: a field that lives from step to step, or a launch-time array? */
-bool header_is_given(const Module *m, int b);
-/* Is field `f` such memory? */
-bool header_field_is_given(const Module *m, int f);
-/* The C type of a field's elements. */
-const char *header_element(const TextWriter *w, int field);
-
-/* `text` as the inside of a C string. */
-const char *header_escaped(Arena *a, const char *text);
 
 /* ---------------------------------------------------------------- header-host.c */
 
@@ -97,7 +101,7 @@ void header_each_weights(TextWriter *w, int array, EachFunction *each);
 void header_fill_values(TextWriter *w, int array);
 void header_each_values(TextWriter *w, int array, EachFunction *each);
 
-/* ---------------------------------------------------------------- launcher.c */
+/* ---------------------------------------------------------------- launcher-calls.c */
 
 /* The launch function of `k`. */
 void launcher_launch(TextWriter *w, const Kernel *k, int number);
@@ -108,6 +112,9 @@ void launcher_open_buffer(TextWriter *w, int b);
 void launcher_close_buffer(TextWriter *w, int b, bool settle, bool set);
 /* Statements that clear field `f` on the device. */
 void launcher_clear(TextWriter *w, int f);
+
+/* ---------------------------------------------------------------- launcher.c */
+
 /* The text that is the same for all programs: what is called of CUDA's driver and of HIP's runtime, and what is made of
  * that. */
 extern const char launcher_cuda[], launcher_hip[], launcher_common[];

@@ -28,16 +28,6 @@ enum {
   SCHEMA_WITH_GRADIENT = 18
 };
 
-size_t kernel_arg_size(const Module *m, const KArg *a) {
-  return a->kind == KARG_SCALAR ? (size_t)type_size(m->scalars[a->index].type) : 8;
-}
-
-int64_t dynamic_shared_bytes(const Kernel *k, const Target *t) {
-  int64_t fixed, given;
-  target_kernel_shared(t, k, &fixed, &given);
-  return target_info(t)->simt ? given : 0;
-}
-
 /* ---------------------------------------------------------------- declarations */
 
 /* The grid's region, and what the program says of distances: for each dimension the name of the scalar that is the
