@@ -1,32 +1,43 @@
 /* driver/instance/instance.h: plans (StcPlan): a program on a device with params and memory.
  *
- *   instance.c      making one: checks and memory
- *   plan-build.c    the program compiled for its device and params
- *   plan-data.c     its fields and arrays, in and out
- *   plan-frames.c   fields that get frames of a series while it runs
- *   plan-uploads.c  frames on their way to the device while it makes steps
- *   slots.h         the memory of fields, and whose it is:
- *     plan-bind.c     fields in memory of the caller's; DLPack (dlpack.h)
- *     plan-vectors.c  whole fields of vectors as one array
+ * Layers, from the lowest to the highest. Files call those of their own layer and of lower ones.
+ *
+ *   a plan by itself, and who is told of it:
+ *     plan-ready.c    may its values be asked for?
+ *     plan-edges.c    masks by which reads beyond edges go
+ *     plan-fields.c   what its fields and arrays are
+ *     plan-build.c    the program compiled for its device and params
+ *     plan-late.c     sequences whose kernels are compiled late, where a run makes enough of them
+ *     plan-watch.c    callbacks that look at fields while a plan runs
+ *     plan-reduced.c  values of reductions, told at once or looked at in the end
+ *     plan-rounds.c   what is told of the repeats within steps
+ *     kept/plan-kept.c  launches that the device keeps, given back (kept/kept.h)
+ *   the memory of fields, and whose it is (slots.h):
  *     plan-rows.c     rows that lie apart: their values in and out
  *     plan-lend.c     values lent to a thread that writes them to files
- *   runner.h        the time loop:
- *     plan-run.c      the time loop of Algorithm 5, reductions between its steps
- *     plan-launch.c   sequences of launches and swaps
- *     plan-init.c     what is run before the first step, and once
- *     plan-idle.c     kernels that have nothing to do then
- *     plan-async.c    runs that nobody waits for, streams and events
- *     plan-points.c   lists of points, what probes see
+ *     plan-slots.c    which slot stands for what, and slots given back
+ *   its values, in and out:
+ *     plan-data.c     fields and arrays
+ *     plan-frames.c   fields that get frames of a series while it runs
+ *     plan-uploads.c  frames on their way to the device while it makes steps
+ *     plan-bind.c     fields in memory of the caller's; DLPack (dlpack.h)
+ *     plan-vectors.c  whole fields of vectors as one array
  *     plan-state.c    what else a run needs that continues elsewhere
- *     plan-watch.c    callbacks that look at fields while a plan runs
- *     plan-steps.c    runs that begin at a later step, arrays with an element a step
+ *     plan-points.c   lists of points, the rows that probes leave
  *     plan-params.c   params with other values between two runs
- *     plan-rounds.c   what is told of the repeats within steps
- *     plan-replay.c   launches recorded once and made in one go
- *     plan-loops.c    rounds of a repeat that the device makes by itself until its `until` holds
- *     plan-batch.c    steps made in one go though memory changes between them
- *     plan-deferred.c values of reductions that are looked at in the end
- *     plan-late.c     sequences whose kernels are compiled late, where a run makes enough of them
+ *     plan-steps.c    runs that begin at a later step, arrays with an element a step
+ *   its launches:
+ *     plan-launch.c   sequences of launches
+ *     kept/plan-replay.c kept/plan-loops.c kept/plan-batch.c  those that the device keeps and makes in one go
+ *     plan-idle.c     kernels that have nothing to do
+ *     plan-init.c     what is run before the first step, and once
+ *     plan-whole.c    runs on devices that run whole modules
+ *     plan-see.c      what probes see of fields as they are
+ *   its runs (runner.h):
+ *     plan-run.c      the time loop of Algorithm 5, reductions between its steps
+ *     plan-async.c    runs that nobody waits for, streams and events
+ *   the whole:
+ *     instance.c      making a plan: checks and memory
  *   gradient/       gradients: see gradient.h there
  */
 #ifndef STC_DRIVER_PLAN_H
@@ -200,23 +211,41 @@ StcStatus plan_need_kernels(StcPlan *p, const Const *scalars);
 /* The same, under its own scalars, but of its sequences of steps only for those that are `sequences`, by number. */
 StcStatus plan_need_sequences(StcPlan *p, const bool *sequences);
 
-/* ---------------------------------------------------------------- its values: plan-data.c plan-state.c */
+/* ---------------------------------------------------------------- may they be asked for? plan-ready.c */
 
+/* Waits for a run in a thread of its own, unless that thread asks, a watch say; its status, told once. */
+StcStatus plan_join(StcPlan *p);
+/* Reports that the fields have no values because a run was stopped within a step, if so. */
+StcStatus plan_check_torn(StcPlan *p);
 /* Is the plan a facade? Then says that it cannot give field `name` as a whole. */
 bool plan_is_facade(const StcPlan *p, const char *name);
+
+/* ---------------------------------------------------------------- what its fields are: plan-fields.c */
+
 /* The declared field number `field`; NULL after an error if there is none such, or it has no component number
  * `component`. */
 const Declared *plan_find_declared(const StcPlan *p, int field, int component);
-/* Copies all of the field in, as stc_plan_set does, without noting that it came from outside. */
-StcStatus plan_put_field(StcPlan *p, int field, const void *data, size_t bytes);
 /* Notes that component `component` (-1: all) of the field has come from outside. */
 void plan_mark_given(StcPlan *p, int field, int component);
+
+/* ---------------------------------------------------------------- reads beyond edges: plan-edges.c */
+
+/* Is field `f` of `m` what reads beyond the edges of a field with a mask go by: NAME.where (check_mask.c)? */
+bool field_is_edges(const Module *m, int f);
 /* The field whose reads beyond edges go by a mask as it was before the first step (frontend/check/check_mask.c: the
  * hidden field NAME.where, which an init makes of the mask named `mask`); NULL: there is none. */
 const char *plan_looked_at(const StcPlan *p, const char *mask);
 /* Reports that declared field `field` is a mask by which reads beyond another field's edges go, and the plan has run
  * its inits, which have made what these look at. */
 StcStatus plan_check_mask_set(StcPlan *p, int field);
+/* Which fields are as given if inits run again to make alone what reads beyond edges go by (NAME.where), since others
+ * than the plan may have changed a mask; NULL: none may. Until the next call. */
+const bool *plan_edges_given(const StcPlan *p);
+
+/* ---------------------------------------------------------------- its values: plan-data.c plan-state.c */
+
+/* Copies all of the field in, as stc_plan_set does, without noting that it came from outside. */
+StcStatus plan_put_field(StcPlan *p, int field, const void *data, size_t bytes);
 /* Copies a launch-time array of `bytes` bytes out; zeros if no kernel uses it. */
 StcStatus plan_get_array(StcPlan *p, int array, void *data, size_t bytes);
 /* Gives array `as` of plan `to` what array `array` of plan `from` is, within the device's memory; *handed false: that

@@ -1,6 +1,5 @@
 /* driver/instance/plan-async.c: runs that the caller does not wait for, in a stream where the device has such, else in
- * a thread of
- * their own; the caller's streams and events. */
+ * a thread of their own; the caller's streams and events. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
@@ -11,15 +10,6 @@ static void *run_in_thread(void *arg) {
   p->back.status = plan_run_steps(p, p->back.steps, true, &p->back.info);
   atomic_store(&p->back.ended, true);
   return NULL;
-}
-
-StcStatus plan_join(StcPlan *p) {
-  Background *b = &p->back;
-  if (!b->pending || !b->threaded || pthread_equal(b->thread, pthread_self()))
-    return STC_OK;
-  pthread_join(b->thread, NULL);
-  b->threaded = false;
-  return b->status;
 }
 
 StcStatus stc_plan_run_async(StcPlan *p, int64_t steps) {

@@ -1,6 +1,6 @@
 /* driver/instance/plan-bind.c: fields that live in memory of the caller's, and tensors that show a plan's fields.
- * Kernels exchange
- * buffers from step to step; behind each run a field whose place is fixed is brought back there. */
+ * Kernels exchange buffers from step to step; behind each run a field whose place is fixed is brought back there
+ * (plan-slots.c). */
 #include "driver/device/device.h"
 #include "driver/files/files.h"
 #include "driver/instance/dlpack.h"
@@ -9,105 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---------------------------------------------------------------- slots */
-
-/* Gives the slot's memory back. */
-static void give_back(StcPlan *p, Slot *slot) {
-  if (slot->owner && slot->owner->deleter)
-    slot->owner->deleter(slot->owner);
-  bool own = slot->memory && !slot->foreign;
-  if (slot->loan)
-    plan_before_write(p, slot);
-  if (own && slot->pinned)
-    p->device.kind->pinned_free(&p->device, (char *)slot->memory - slot->lead);
-  else if (own && slot->mapped)
-    disk_unmap(slot->memory, slot->mapped);
-  else if (own)
-    p->device.kind->release(&p->device, (char *)slot->memory - slot->lead, slot->size);
-}
-
-/* One user less. */
-static void leave_shown(Shown *shown) {
-  if (shown && atomic_fetch_sub(&shown->users, 1) == 1)
-    free(shown);
-}
-
-void plan_release_left(StcPlan *p, bool all) {
-  for (Shown **at = &p->memory.left, *shown; (shown = *at);) {
-    if (!all && atomic_load(&shown->users) > 1) {
-      at = &shown->next;
-      continue;
-    }
-    *at = shown->next;
-    give_back(p, &shown->left);
-    leave_shown(shown);
-  }
-}
-
-void plan_release_slot(StcPlan *p, Slot *slot) {
-  Shown *shown = slot->shown;
-  plan_release_left(p, false);
-  if (shown && atomic_load(&shown->users) > 1) {
-    shown->left = *slot;
-    shown->next = p->memory.left;
-    p->memory.left = shown;
-  } else {
-    give_back(p, slot);
-    leave_shown(shown);
-  }
-  *slot = (Slot){0};
-}
-
-/* Copies the values of slot `from` to slot `to`, of the same size, in order with launches. */
-static StcStatus copy_slot(Device *d, const Slot *to, const Slot *from) {
-  return d->kind->copy(d, to->memory, from->memory, from->size);
-}
-
-/* Exchanges the values of two slots of the same size. */
-static StcStatus exchange_values(StcPlan *p, const Slot *a, const Slot *b) {
-  Slot *spare = &p->memory.spare;
-  StcStatus s = STC_OK;
-  if (spare->size < a->size) {
-    plan_release_slot(p, spare);
-    s = device_alloc(&p->device, "exchanging fields", a->size, 0, &spare->memory);
-    spare->size = s ? 0 : a->size;
-  }
-  Slot aside = {.memory = spare->memory, .size = a->size};
-  if (!s)
-    s = copy_slot(&p->device, &aside, a);
-  if (!s)
-    s = copy_slot(&p->device, a, b);
-  return s ? s : copy_slot(&p->device, b, &aside);
-}
-
-/* Does slot `slot` hold the present value of a field other than `but`? */
-static bool is_live(const StcPlan *p, int32_t slot, int but) {
-  for (int f = 0; f < p->module->nfields; f++)
-    if (f != but && p->memory.of_field[f] == slot)
-      return true;
-  return false;
-}
-
-/* What stood for slot `a` stands for `b`, and the other way round. */
-static void rename_slots(int32_t *slots, int n, int32_t a, int32_t b) {
-  for (int i = 0; i < n; i++)
-    slots[i] = slots[i] == a ? b : slots[i] == b ? a : slots[i];
-}
-
-StcStatus plan_settle(StcPlan *p) {
-  StcStatus s = STC_OK;
-  for (int f = 0; f < p->module->nfields && !s; f++) {
-    int32_t want = p->memory.fixed[f], have = p->memory.of_field[f];
-    if (want < 0 || want == have)
-      continue;
-    s = is_live(p, want, f) ? exchange_values(p, &p->memory.slots[want], &p->memory.slots[have])
-                            : copy_slot(&p->device, &p->memory.slots[want], &p->memory.slots[have]);
-    rename_slots(p->memory.of_field, p->module->nfields, want, have);
-    rename_slots(p->memory.of_buffer, p->build->code.module->nbuffers, want, have);
-  }
-  return s;
-}
 
 /* ---------------------------------------------------------------- binding */
 
@@ -227,7 +128,7 @@ static StcStatus own_slot(StcPlan *p, Slot *slot) {
   Slot own = {.size = slot->size};
   StcStatus s = device_alloc(&p->device, "a field that was bound", slot->size ? slot->size : 16, 0, &own.memory);
   if (!s)
-    s = copy_slot(&p->device, &own, slot);
+    s = plan_copy_slot(p, slot, own.memory);
   if (!s)
     s = p->device.kind->wait(&p->device);
   if (s)
@@ -247,11 +148,6 @@ Slot *plan_fix_slot(StcPlan *p, int field, int component) {
   int unused;
   int32_t at = fix_slot(p, field, component, &unused);
   return at < 0 ? NULL : &p->memory.slots[at];
-}
-
-StcStatus plan_copy_slot(StcPlan *p, const Slot *slot, void *memory) {
-  Slot to = {.memory = memory, .size = slot->size};
-  return copy_slot(&p->device, &to, slot);
 }
 
 void plan_put_slot(StcPlan *p, Slot *slot, void *memory, struct DLManagedTensor *owner) {
@@ -382,7 +278,7 @@ typedef struct Tensor {
 /* The deleter, which any thread may call, also after the plan is freed. */
 static void free_tensor(DLManagedTensor *t) {
   Tensor *tensor = t->manager_ctx;
-  leave_shown(tensor->shown);
+  shown_leave(tensor->shown);
   free(tensor);
 }
 

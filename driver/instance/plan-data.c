@@ -1,6 +1,5 @@
 /* driver/instance/plan-data.c: a plan's fields and launch-time arrays, in and out. Users see declared fields with
- * packed points; where pass scalarize has made a structure of
- * arrays of one, values are gathered and scattered here. */
+ * packed points; where pass scalarize has made a structure of arrays of one, values are gathered and scattered here. */
 #include "driver/device/device.h"
 #include "driver/files/files.h"
 #include "driver/instance/instance.h"
@@ -8,38 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-const Declared *plan_find_declared(const StcPlan *p, int field, int component) {
-  const Declared *d = field >= 0 && field < p->program->ndeclared ? &p->program->declared[field] : NULL;
-  if (!d)
-    context_error(p->w.context, "there is no field number %d", field);
-  else if (component >= d->ncomponents || component < 0)
-    context_error(p->w.context, "field %s has no component number %d", d->name, component), d = NULL;
-  return d;
-}
-
-StcStatus stc_plan_field(StcPlan *p, int field, StcFieldInfo *out) {
-  if (!plan_find_declared(p, field, 0))
-    return STC_USAGE;
-  declared_info(p->program, field, p->module, p->bound.homes[field].field, p->scalars, out);
-  return STC_OK;
-}
-
-StcStatus stc_plan_component(StcPlan *p, int field, int component, StcFieldInfo *out) {
-  const Declared *d = plan_find_declared(p, field, component);
-  if (!d)
-    return STC_USAGE;
-  declared_info(p->program, field, p->module, p->bound.homes[field].field, p->scalars, out);
-  component_info(d, component, out);
-  return STC_OK;
-}
-
-StcStatus stc_plan_array(StcPlan *p, int array, StcFieldInfo *out) {
-  if (array < 0 || array >= stc_program_array_count(p->program))
-    return context_error(p->w.context, "there is no launch-time array number %d", array), STC_USAGE;
-  array_info(&p->module->param_arrays[array], p->scalars, out);
-  return STC_OK;
-}
 
 /* What copying in and out hands to its guarded part: one way or the other, by which pointer is set. component -1: the
  * whole field. */
@@ -122,32 +89,6 @@ static StcStatus copy_guarded(void *arg) {
   return copy_split_in_memory(a, d, most);
 }
 
-const char *plan_looked_at(const StcPlan *p, const char *mask) {
-  const Module *m = p->program->source;
-  for (int i = 0; m && i < m->ninits; i++) {
-    const char *name = m->inits[i].ntargets == 1 ? m->fields[m->inits[i].targets[0]].name : "",
-               *end = strrchr(name, '.');
-    if (!end || strcmp(end, ".where") != 0)
-      continue;
-    for (int k = 0; k < m->inits[i].npieces; k++)
-      for (const Op *op = m->inits[i].pieces[k].body->first; op; op = op->next)
-        if (op->code == OP_ACCESS && !strcmp(m->fields[op->sym].name, mask))
-          return arena_printf(p->w.arena, "%.*s", (int)(end - name), name);
-  }
-  return NULL;
-}
-
-StcStatus plan_check_mask_set(StcPlan *p, int field) {
-  const char *name = p->program->declared[field].name, *of = p->run.inits_done ? plan_looked_at(p, name) : NULL;
-  if (!of)
-    return STC_OK;
-  return context_error(p->w.context,
-                       "mask '%s' has been run with, and what is beyond the edges of '%s' goes by it as it was: set it "
-                       "before the first step, or begin anew (stc_plan_restart) first",
-                       name, of),
-         STC_USAGE;
-}
-
 /* Checks that the field or component of `a` holds a value and has `bytes` bytes, and copies it. */
 static StcStatus copy(CopyArgs *a, size_t bytes) {
   StcFieldInfo f;
@@ -176,33 +117,6 @@ static StcStatus copy(CopyArgs *a, size_t bytes) {
                          lean ? ": take stc_plan_part_set and stc_plan_part_get" : "; it is on rank 0"),
            STC_USAGE;
   return bytes && !a->p->facade ? workspace_guard(&a->p->w, copy_guarded, a) : STC_OK;
-}
-
-void plan_mark_given(StcPlan *p, int field, int component) {
-  const Declared *d = &p->program->declared[field];
-  Home h = p->bound.homes[field];
-  bool all = true;
-  p->run.once_done = false;
-  for (int c = 0; c < d->ncomponents; c++) {
-    bool *given = &p->bound.component_given[d->first + c];
-    *given |= component < 0 || component == c;
-    all &= *given;
-    if (!h.packed)
-      p->bound.given[h.field + c] = *given;
-  }
-  if (h.packed)
-    p->bound.given[h.field] = all;
-}
-
-bool stc_plan_is_set(StcPlan *p, int field, int component) {
-  if (plan_join(p) || field < 0 || field >= p->program->ndeclared ||
-      component >= p->program->declared[field].ncomponents)
-    return false;
-  const Declared *d = &p->program->declared[field];
-  bool set = true;
-  for (int c = 0; c < d->ncomponents; c++)
-    set &= (component >= 0 && component != c) || p->bound.component_given[d->first + c];
-  return set || p->run.inits_done;
 }
 
 StcStatus plan_put_field(StcPlan *p, int field, const void *data, size_t bytes) {
@@ -338,12 +252,6 @@ StcStatus plan_hand_array(StcPlan *from, int array, StcPlan *to, int as, bool *h
   to->bound.array_given[as] |= !s;
   to->lists.lists_filled = false;
   return s;
-}
-
-bool plan_is_facade(const StcPlan *p, const char *name) {
-  if (p->facade)
-    context_error(p->w.context, "field %s is not on this rank as a whole", name);
-  return p->facade;
 }
 
 StcStatus stc_plan_pointer(StcPlan *p, int field, int component, void **pointer) {

@@ -136,12 +136,6 @@ StcStatus plan_run_inits(StcPlan *p) {
 
 /* ---------------------------------------------------------------- what is computed once */
 
-/* Is field `f` of `m` what reads beyond the edges of a field with a mask go by: NAME.where (check_mask.c)? */
-static bool is_edges(const Module *m, int f) {
-  const char *end = strrchr(m->fields[f].name, '.');
-  return end && strcmp(end, ".where") == 0;
-}
-
 /* Can the memory of a field that `k` reads be written by others than the plan? */
 static bool reads_exposed(const StcPlan *p, const Kernel *k) {
   const Module *m = p->build->code.module;
@@ -156,18 +150,6 @@ static bool reads_exposed(const StcPlan *p, const Kernel *k) {
   return exposed;
 }
 
-const bool *plan_edges_given(const StcPlan *p) {
-  bool exposed = false;
-  for (int i = 0; i < p->program->ndeclared && !exposed; i++) {
-    const Slot *slot = field_slot(p, p->bound.homes[i].field);
-    exposed = slot && (slot->foreign || slot->shown || slot->handed) && plan_looked_at(p, p->program->declared[i].name);
-  }
-  bool *given = exposed ? p->bound.with_init : NULL;
-  for (int f = 0; f < p->module->nfields && given; f++)
-    given[f] = !is_edges(p->module, f);
-  return given;
-}
-
 /* Does init kernel `k` make such fields alone? */
 static bool makes_edges(const StcPlan *p, const Kernel *k) {
   const Module *m = p->build->code.module;
@@ -176,7 +158,7 @@ static bool makes_edges(const StcPlan *p, const Kernel *k) {
     const KArg *a = &k->args[i];
     if (a->kind != KARG_BUFFER || !a->writes || m->buffers[a->index].kind != BUFFER_FIELD)
       continue;
-    if (!is_edges(m, m->buffers[a->index].field))
+    if (!field_is_edges(m, m->buffers[a->index].field))
       return false;
     makes = true;
   }

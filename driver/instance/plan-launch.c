@@ -1,4 +1,5 @@
-/* driver/instance/plan-launch.c: what the host program is made of on a device: launches, swaps, values fetched. */
+/* driver/instance/plan-launch.c: what the host program is made of on a device: launches, and values
+ * fetched; swaps are made in plan-slots.c. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "ir/run/host-run.h"
@@ -94,28 +95,6 @@ StcStatus plan_launch_kernel(StcPlan *p, int named) {
 
 StcStatus plan_launch_in(StcPlan *p, int named, int lane) {
   return launch_in(p, named, p->run.done, false, false, lane);
-}
-
-/* Notes what buffer `b` stands for now. */
-static void note_slot(StcPlan *p, int b) {
-  const Buffer *buffer = &p->build->code.module->buffers[b];
-  if (buffer->kind == BUFFER_FIELD && buffer->copy == 0)
-    p->memory.of_field[buffer->field] = p->memory.of_buffer[b];
-}
-
-void plan_swap(StcPlan *p, int a, int b) {
-  int32_t t = p->memory.of_buffer[a];
-  p->memory.of_buffer[a] = p->memory.of_buffer[b];
-  p->memory.of_buffer[b] = t;
-  note_slot(p, a);
-  note_slot(p, b);
-}
-
-void plan_place_buffers(StcPlan *p, const int32_t *slots) {
-  for (int b = 0; b < p->build->code.module->nbuffers; b++) {
-    p->memory.of_buffer[b] = slots[b];
-    note_slot(p, b);
-  }
 }
 
 /* Has launching kernel `named` any blocks to run? */

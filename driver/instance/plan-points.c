@@ -1,5 +1,5 @@
-/* driver/instance/plan-points.c: a plan's lists of points, and what its probes see: made ready before a run, and handed
- * out. */
+/* driver/instance/plan-points.c: a plan's lists of points, made ready before a run, and the rows that its probes leave,
+ * handed out. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
@@ -201,8 +201,7 @@ static StcStatus hand_out(StcPlan *p, int i, const void *rows, int64_t from, int
   return STC_OK;
 }
 
-/* Copies the series of probe number `i` here and hands out its rows likewise. */
-static StcStatus fetch_rows(StcPlan *p, int i, int64_t from, int64_t to) {
+StcStatus plan_fetch_rows(StcPlan *p, int i, int64_t from, int64_t to) {
   Slot *series = series_of(p, i);
   void *rows = malloc(series->size + 1);
   StcStatus s = rows ? slot_fetch(p, series, rows) : no_memory(p, "what a probe sees");
@@ -274,37 +273,8 @@ StcStatus plan_drain(StcPlan *p) {
   if (any && !s)
     s = hand_out_sent(p);
   for (int i = 0; i < p->module->nprobes && any && !s; i++)
-    s = fetch_rows(p, i, p->lists.unseen - 1, p->run.done);
+    s = plan_fetch_rows(p, i, p->lists.unseen - 1, p->run.done);
   p->lists.sent_to = -1;
-  p->lists.unseen = p->run.done + 1;
-  return s;
-}
-
-StcStatus plan_probe_before(StcPlan *p) {
-  StcStatus s = STC_OK;
-  for (int i = 0; p->lists.unseen == 0 && i < p->module->nprobes && !s; i++)
-    s = plan_sequence(p, &p->module->probes[i].seq);
-  return s;
-}
-
-/* Launches what probe number `i` sees before the first step, now, and hands it out. */
-static StcStatus see_probe(StcPlan *p, int i) {
-  StcStatus s = plan_sequence(p, &p->module->probes[i].seq);
-  if (!s)
-    s = p->device.kind->wait(&p->device);
-  return s ? s : fetch_rows(p, i, -1, 0);
-}
-
-StcStatus plan_see(StcPlan *p) {
-  StcStatus s = STC_OK;
-  p->lists.unseen = p->run.done;
-  p->lists.shift = p->device.kind == &device_ref ? 0 : p->run.done;
-  if (p->device.kind->whole)
-    s = plan_see_whole(p);
-  for (int i = 0; i < p->module->nprobes && !s && !p->device.kind->whole; i++)
-    if (p->run.done % p->module->probes[i].every == 0)
-      s = see_probe(p, i);
-  p->lists.shift = 0;
   p->lists.unseen = p->run.done + 1;
   return s;
 }

@@ -10,45 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---------------------------------------------------------------- reductions */
-
-void plan_take_value(void *user, const Reduction *r, int64_t step, int64_t member, Const value) {
-  StcPlan *p = user;
-  if (p->run.deferred.memory)
-    return;
-  bool check = r->kind == REDUCE_FINITE || r->kind == REDUCE_BOUNDS;
-  p->scalars[r->scalar] = value;
-  if (check ? value.i != INT64_MAX : r->kind == REDUCE_UNTIL && r->type == TY_F64 && isnan(value.f))
-    p->run.wrong = true;
-  if (r->kind == REDUCE_UNTIL && !r->loop && step > 0 && !p->run.wrong && !p->run.met) {
-    p->run.some_not = (member && p->run.some_not) || !expression_value(p->w.arena, r->stop, p->scalars).i;
-    if (!p->run.some_not && member == reduction_values(p->module, r, p->scalars) - 1)
-      p->run.met = r;
-  }
-  if (r->loop)
-    p->run.evaluated_in[r->scalar] = true;
-  if (check || r->loop || !p->observers.series)
-    return;
-  bool real = r->type == TY_F64;
-  StcReduction out = {r->name,
-                      real ? STC_F64 : STC_I64,
-                      step,
-                      real ? value.f : 0,
-                      real ? 0 : value.i,
-                      member,
-                      r->each ? reduction_values(p->module, r, p->scalars) : 0};
-  p->observers.series(p->observers.series_user, &out);
-}
-
 /* ---------------------------------------------------------------- the time loop */
-
-StcStatus plan_ask(StcPlan *p, int64_t first, int64_t steps) {
-  const Observers *o = &p->observers;
-  int64_t done = p->run.done - first;
-  if (o->progress && !o->progress(o->progress_user, done, p->run.met ? done : steps))
-    return STC_INTERRUPTED;
-  return o->visit ? o->visit->between(o->visit->user, p, first + steps) : STC_OK;
-}
 
 /* How many sequences to run before the callback is asked again, `count` of which took so many seconds: about a
  * twentieth of a second's. */
@@ -133,106 +95,14 @@ static StcStatus run_kernels(StcPlan *p, int64_t steps, bool wait, double *secon
   return s ? s : stopped;
 }
 
-/* ---------------------------------------------------------------- running whole modules */
-
-/* The steps of one time tile on ref and sim. */
-static int64_t whole_tile(const StcPlan *p) {
-  int64_t tile = p->build && p->build->code.module->host.nseqs ? p->build->code.module->host.seqs[0].steps : 1;
-  return tile < 1 ? 1 : tile;
-}
-
-/* The steps to run at once: all of `left` if nobody asks for progress, else `count` time tiles; none before a watch
- * that is to see the fields before the first step. */
-static int64_t whole_chunk(const StcPlan *p, int64_t left, int64_t count) {
-  if (!p->run.inits_done && p->observers.watches)
-    return 0;
-  left = module_steps_to_frames(p->module, p->run.done, observers_wait(&p->observers, p->run.done, left));
-  int64_t tile = whole_tile(p);
-  return !observers_ask(&p->observers) || count > left / tile ? left : count * tile;
-}
-
-/* What the plan has for a run of the whole module. */
-static Binding binding_of(StcPlan *p) {
-  for (int f = 0; f < p->module->nfields; f++)
-    p->memory.fields[f] = field_slot(p, f) ? field_slot(p, f)->memory : NULL;
-  for (int i = 0; i < p->module->nparam_arrays; i++)
-    p->memory.arrays[i] = array_slot(p, i)->memory;
-  return (Binding){.scalars = p->scalars,
-                   .fields = p->memory.fields,
-                   .param_arrays = p->memory.arrays,
-                   .first_step = p->run.done,
-                   .probed = p->observers.probes ? plan_take_row : NULL,
-                   .user = p};
-}
-
-/* Runs `steps` steps, and inits if there were none yet, on ref or sim. */
-static StcStatus run_chunk(StcPlan *p, int64_t steps) {
-  Binding b = binding_of(p);
-  b.evaluated = p->run.evaluated;
-  b.begins = p->run.done == p->run.first;
-  b.reduced = plan_take_value;
-  b.repeated = plan_take_rounds;
-  b.stop = p->run.stop;
-  b.ghosts = p->ghosts;
-  const bool *edges = p->run.inits_done ? plan_edges_given(p) : NULL;
-  WholeRun r = {&b, steps, !p->run.inits_done || edges, edges ? edges : p->bound.given};
-  StcStatus s = p->device.kind->run(&p->device, &r);
-  if (s && p->run.wrong)
-    s = STC_INPUT;
-  p->run.torn |= b.torn;
-  p->run.inits_done |= !s;
-  p->run.evaluated |= !s;
-  p->run.done += p->module->nreductions || !s ? b.done : 0;
-  p->lists.unseen = p->run.done + 1;
-  return s;
-}
-
-int64_t plan_next_count(int64_t count, int64_t ran, double seconds) {
-  return ran >= count && seconds < 0.05 ? 2 * count : count;
-}
-
-/* Runs on ref and sim. */
-static StcStatus run_whole(StcPlan *p, int64_t steps, double *seconds) {
-  int64_t first = p->run.done, end = first + steps, count = 1;
-  double start = clock_seconds();
-  StcStatus s = STC_OK;
-  bool again = true;
-  if (!p->run.inits_done)
-    s = plan_first_states(p);
-  while (!s && again) {
-    double before = clock_seconds();
-    int64_t done = p->run.done;
-    s = done < end ? plan_next_frames(p) : STC_OK;
-    if (!s)
-      s = run_chunk(p, whole_chunk(p, end - p->run.done, count));
-    again = p->run.done < end && !p->run.met;
-    count = plan_next_count(count, (p->run.done - done) / whole_tile(p), clock_seconds() - before);
-    if (!s)
-      s = plan_show(p);
-    if (!s)
-      s = plan_ask(p, first, steps);
-    if (!s && again && stop_asked(p->run.stop))
-      s = STC_INTERRUPTED;
-  }
-  *seconds = clock_seconds() - start;
-  return s;
-}
-
 /* ---------------------------------------------------------------- grids that are cut */
-
-StcStatus plan_see_whole(StcPlan *p) {
-  Binding b = binding_of(p);
-  b.evaluated = b.see = true;
-  WholeRun r = {&b, 0, false, p->bound.given};
-  return p->device.kind->run(&p->device, &r);
-}
 
 StcStatus plan_run_whole_grid(StcPlan *p) {
   double seconds;
   Observers all = p->observers;
   p->observers.progress = NULL;
   p->observers.visit = NULL;
-  StcStatus s = p->device.kind->whole ? run_whole(p, 0, &seconds) : run_kernels(p, 0, true, &seconds);
+  StcStatus s = p->device.kind->whole ? plan_run_whole(p, 0, &seconds) : run_kernels(p, 0, true, &seconds);
   p->observers.progress = all.progress;
   p->observers.visit = all.visit;
   return s;
@@ -298,7 +168,7 @@ static StcStatus run_guarded(void *arg) {
   p->run.wrong = false;
   if (!s || p->split)
     s = p->split                ? p->split_ops->run(p, s, steps, &seconds)
-        : p->device.kind->whole ? run_whole(p, steps, &seconds)
+        : p->device.kind->whole ? plan_run_whole(p, steps, &seconds)
                                 : run_kernels(p, steps, r->wait, &seconds);
   const Visit *visit = p->observers.visit;
   r->seconds += visit && !p->run.times && seconds > visit->held ? seconds - visit->held : seconds;
@@ -326,15 +196,6 @@ static StcStatus run_pieces(RunArgs *r) {
     next = visit ? visit->ended(visit->user, p, &s, &r->steps) : VISIT_ENDS;
   }
   return s;
-}
-
-StcStatus plan_check_torn(StcPlan *p) {
-  if (!p->run.torn)
-    return STC_OK;
-  return context_error(p->w.context,
-                       "the last run was stopped within a time step, so the fields have no values: have the plan begin "
-                       "anew (stc_plan_restart), and set those that have no init"),
-         STC_INPUT;
 }
 
 StcStatus plan_run_steps(StcPlan *p, int64_t steps, bool wait, StcRunInfo *info) {

@@ -1,5 +1,5 @@
 /* driver/instance/plan-watch.c: who looks at a plan's fields while it runs: between two time tiles, which are cut for
- * that where a watch is due, and nowhere else. */
+ * that where a watch is due, and nowhere else. Likewise who is asked whether the run goes on. */
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
 
@@ -64,4 +64,16 @@ StcStatus plan_watch(StcPlan *p, int64_t every, bool queued, StcWatch fn, void *
 
 StcStatus stc_plan_watch(StcPlan *p, int64_t every, StcWatch fn, void *user) {
   return plan_watch(p, every, false, fn, user);
+}
+
+int64_t plan_next_count(int64_t count, int64_t ran, double seconds) {
+  return ran >= count && seconds * 20 < 1 ? 2 * count : count;
+}
+
+StcStatus plan_ask(StcPlan *p, int64_t first, int64_t steps) {
+  const Observers *o = &p->observers;
+  int64_t done = p->run.done - first;
+  if (o->progress && !o->progress(o->progress_user, done, p->run.met ? done : steps))
+    return STC_INTERRUPTED;
+  return o->visit ? o->visit->between(o->visit->user, p, first + steps) : STC_OK;
 }

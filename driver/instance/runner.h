@@ -3,6 +3,7 @@
 #define STC_DRIVER_RUNNER_H
 
 #include "driver/device/device.h"
+#include "driver/instance/kept/kept.h"
 
 #include <pthread.h>
 
@@ -12,30 +13,6 @@ typedef struct KernelTime {
   double seconds;
 } KernelTime;
 
-/* Launches that a device keeps: plan-replay.c. */
-typedef struct Recording Recording;
-
-/* Launches of a batch of steps as the device keeps them (plan-batch.c); batches with the same `due` have the same
- * kernels. */
-typedef struct KeptBatch {
-  uint64_t due;
-  void *kept;
-  struct KeptBatch *next;
-} KeptBatch;
-
-/* What is known of launches that are recorded once and made in one go. */
-typedef struct Replay {
-  Recording *recordings;
-  void *renewed; /* launches that the device keeps for one time, NULL: none so far */
-  KeptBatch *batches;
-  struct KeptLoop *loops; /* plan-loops.c's */
-  struct LoopTime *times; /* of each loop, plan-loops.c's; NULL: none has run */
-  bool impossible;        /* the device cannot */
-  bool no_loops;          /* the device cannot keep loops */
-  bool recording;         /* launches are being kept, */
-  bool follows;           /* and the last thing kept was a launch with none beside it */
-} Replay;
-
 /* What a repeat did in its last step, number `step`: the rounds, all times together, and whether an `until` ended the
  * last ones. */
 typedef struct Rounds {
@@ -44,7 +21,7 @@ typedef struct Rounds {
 } Rounds;
 
 /* Where a device keeps what reductions come to behind each of the first `most` - 1 steps (NULL: nowhere), so that
- * nobody waits for them: plan-deferred.c. */
+ * nobody waits for them: plan-reduced.c. */
 typedef struct Deferred {
   char *memory;
   int64_t most;
@@ -174,23 +151,11 @@ StcRunInfo plan_run_info(const StcPlan *p, int64_t first, int64_t launches, doub
  * reductions that are due now, and the watches. */
 StcStatus plan_run_whole_grid(StcPlan *p);
 StcStatus plan_evaluate(StcPlan *p);
-/* How many time tiles to run before the caller hears of it again: twice `count` where the last time all `count` were
- * run (`ran`) in a twentieth of a second, else `count`. */
-int64_t plan_next_count(int64_t count, int64_t ran, double seconds);
-/* Asks the progress callback and who looks on whether a run goes on that began behind `first` steps, to make `steps`
- * (STC_INTERRUPTED: no). */
-StcStatus plan_ask(StcPlan *p, int64_t first, int64_t steps);
-/* Notes the value of `r`, tells whoever watches the series, and whether it ends the run (Binding.reduced). */
-void plan_take_value(void *user, const Reduction *r, int64_t step, int64_t member, Const value);
 /* plan-rounds.c: forgets what was noted of rounds; notes what repeat number `loop` of what runs did, and behind the
  * outermost one tells of it (Binding.repeated); the same by the number of the repeat in the program's reference. */
 void plan_start_rounds(StcPlan *p);
 void plan_take_rounds(void *user, int loop, int64_t step, int64_t rounds, bool ended);
 void plan_note_rounds(StcPlan *p, int repeat, int64_t step, int64_t rounds, bool ended);
-/* Hands out what the probes that are due now see of the fields as they are, on devices that run whole modules. */
-StcStatus plan_see_whole(StcPlan *p);
-/* Reports that the fields have no values because a run was stopped within a step, if so. */
-StcStatus plan_check_torn(StcPlan *p);
 /* Has the plan, whose fields and arrays have been set, go on as if `step` steps were done and reductions evaluated. */
 void plan_begin(StcPlan *p, int64_t step);
 /* Makes scalars that are kept what they are before the first step, but for those that were given. (plan-state.c) */
@@ -198,6 +163,11 @@ StcStatus plan_first_states(StcPlan *p);
 
 /* Computes the elements of arrays of role ARRAY_VALUES, unless they have what the params make of them. */
 StcStatus plan_make_values(StcPlan *p);
+
+/* plan-whole.c, of devices that run whole modules: makes steps, and inits first if there were none yet; *seconds is
+ * what that took. Hands out what the probes that are due now see of the fields as they are. */
+StcStatus plan_run_whole(StcPlan *p, int64_t steps, double *seconds);
+StcStatus plan_see_whole(StcPlan *p);
 
 /* plan-launch.c: */
 
@@ -210,8 +180,6 @@ struct HostRun plan_host(StcPlan *p);
 /* Launches kernel `named`, or the one that suits the params better, in the main lane or another one of the device. */
 StcStatus plan_launch_kernel(StcPlan *p, int named);
 StcStatus plan_launch_in(StcPlan *p, int named, int lane);
-/* Exchanges what two buffers stand for: copies of one field, or of a field and its past. */
-void plan_swap(StcPlan *p, int a, int b);
 /* The blocks of `k` along each dimension under the plan's scalars, checked against the target's limits. */
 StcStatus plan_blocks(StcPlan *p, const Kernel *k, int64_t blocks[MAX_RANK]);
 
@@ -221,48 +189,11 @@ StcStatus plan_blocks(StcPlan *p, const Kernel *k, int64_t blocks[MAX_RANK]);
 StcStatus plan_run_inits(StcPlan *p);
 /* Launches what is computed once, unless all that it is made of is sure to be as it was the last time. */
 StcStatus plan_run_once(StcPlan *p);
-/* Which fields are as given if inits run again to make alone what reads beyond edges go by (NAME.where), since others
- * than the plan may have changed a mask; NULL: none may. Until the next call. */
-const bool *plan_edges_given(const StcPlan *p);
 
-/* plan-replay.c: */
+/* plan-reduced.c: */
 
-/* Makes up to `most` runs of the sequence by recordings, *made of them: none if the device has no such thing, or runs
- * differ, or it is not worthwhile. */
-StcStatus plan_replay(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *made);
-void plan_forget_recordings(StcPlan *p);
-/* plan-loops.c: HostMachine.rounds: rounds of loop `loop` that the device makes by itself until its `until` holds; lets
- * go what the device keeps of loops. */
-int plan_loop_rounds(void *user, int loop, int64_t step, int64_t done, int64_t left, int64_t *made);
-void plan_forget_loops(StcPlan *p);
-/* plan-launch.c: the buffers stand for these slots from now on. */
-void plan_place_buffers(StcPlan *p, const int32_t *slots);
-/* Has the device keep the launches that `make` makes, in place of those that *in has (NULL: none so far); the plan is
- * as if they had been made, though the device has not yet (DeviceKind.replay). *kept false: it cannot, and nothing was
- * made. */
-StcStatus plan_keep_anew(StcPlan *p, StcStatus (*make)(StcPlan *p, void *user), void *user, void **in, bool *kept);
-/* Do runs of the sequence differ in nothing but the buffers? */
-bool plan_is_steady(const StcPlan *p, const HostSeq *seq);
-
-/* plan-batch.c: */
-
-/* Steps to be made in one go, at most `most`: what is done before and behind step number `k` of them (NULL: nothing),
- * by launches, copies within the device, or on this computer; it neither waits for the device nor asks it for memory.
- * lends: what is done before has fields be in memory that no step of the batch changes, and copies nothing. */
-typedef struct StepBatch {
-  int64_t most;
-  bool lends;
-  StcStatus (*before)(void *user, int64_t k), (*behind)(void *user, int64_t k);
-  void *user;
-} StepBatch;
-/* How many steps a batch of the plan's has, at most `most`; 0: the device cannot make several in one go, the steps have
- * to wait for it, or none has been made yet. */
-int64_t plan_batch_steps(StcPlan *p, int64_t most);
-/* Makes so many steps, b->most being asked for; *made: how many. Nobody waits for them. */
-StcStatus plan_batch(StcPlan *p, const StepBatch *b, int64_t *made);
-
-/* plan-deferred.c: */
-
+/* Notes the value of `r`, tells whoever watches the series, and whether it ends the run (Binding.reduced). */
+void plan_take_value(void *user, const Reduction *r, int64_t step, int64_t member, Const value);
 /* Has the device keep what the plan's reductions come to, which no step reads, before the first and behind each of the
  * next `steps` steps, in place of waiting for it each time; nothing is deferred where the device runs whole modules,
  * the grid is cut, or a reduction has a value for each member. The end of that: the values are told to the plan's
@@ -293,9 +224,12 @@ int64_t observers_wait(const Observers *o, int64_t done, int64_t left);
 StcStatus plan_watch(StcPlan *p, int64_t every, bool queued, StcWatch fn, void *user);
 /* Calls the watches that are due now, if they have not been called yet. */
 StcStatus plan_show(StcPlan *p);
-
-/* plan-async.c: waits for a run in a thread of its own, unless that thread asks, a watch say; its status, told once. */
-StcStatus plan_join(StcPlan *p);
+/* How many time tiles to run before the caller hears of it again: twice `count` where the last time all `count` were
+ * run (`ran`) in a twentieth of a second, else `count`. */
+int64_t plan_next_count(int64_t count, int64_t ran, double seconds);
+/* Asks the progress callback and who looks on whether a run goes on that began behind `first` steps, to make `steps`
+ * (STC_INTERRUPTED: no). */
+StcStatus plan_ask(StcPlan *p, int64_t first, int64_t steps);
 
 /* plan-steps.c: */
 
@@ -332,10 +266,9 @@ StcStatus plan_fill_lists(StcPlan *p);
 bool plan_spread_points(const StcPlan *p, int array, void *data);
 /* Random coordinates that depend on the seed, of points in the region of their list, likewise. */
 bool plan_random_points(const StcPlan *p, int array, uint64_t seed, void *data);
-/* Hands out what the probes that are due now see of the fields as they are. */
-StcStatus plan_see(StcPlan *p);
-/* Launches what probes see before the first step, unless that has been handed out. */
-StcStatus plan_probe_before(StcPlan *p);
+/* Copies the series of probe number `i` here and hands out its rows that became due after more than `from` and at most
+ * `to` steps. */
+StcStatus plan_fetch_rows(StcPlan *p, int i, int64_t from, int64_t to);
 /* Hands out what probes saw so far. */
 StcStatus plan_drain(StcPlan *p);
 /* Makes room in the series for what probes see in `steps` steps more. A device that can copies the rows that are in the
@@ -347,5 +280,12 @@ int64_t plan_room(const StcPlan *p, int64_t steps, int64_t most);
 void plan_free_sent(StcPlan *p);
 /* Hands out one row (Binding.probed). */
 void plan_take_row(void *user, const Probe *p, int64_t step, const void *values);
+
+/* plan-see.c: */
+
+/* Hands out what the probes that are due now see of the fields as they are. */
+StcStatus plan_see(StcPlan *p);
+/* Launches what probes see before the first step, unless that has been handed out. */
+StcStatus plan_probe_before(StcPlan *p);
 
 #endif

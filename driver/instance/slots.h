@@ -25,7 +25,7 @@ typedef struct Slot {
 } Slot;
 
 /* Memory that tensors show: it stays where it is until the last of them is deleted, or the plan is freed. users: the
- * tensors, and the plan. left: the memory, once the slot has other memory, in the plan's list. (plan-bind.c) */
+ * tensors, and the plan. left: the memory, once the slot has other memory, in the plan's list. (plan-slots.c) */
 typedef struct Shown {
   atomic_int users;
   Slot left;
@@ -81,24 +81,34 @@ bool slot_is_padding(const Slot *slot, size_t at);
  * for any rows are launched then. */
 StcStatus plan_make_dense(StcPlan *p);
 
-/* plan-bind.c: */
+/* plan-slots.c: */
 
+/* Copies the slot's values to memory as large, of the plan's device, in order with launches. */
+StcStatus plan_copy_slot(StcPlan *p, const Slot *slot, void *memory);
+/* Exchanges what two buffers stand for: copies of one field, or of a field and its past. */
+void plan_swap(StcPlan *p, int a, int b);
+/* The buffers stand for these slots from now on. */
+void plan_place_buffers(StcPlan *p, const int32_t *slots);
 /* Moves each field whose slot is fixed there. */
 StcStatus plan_settle(StcPlan *p);
-/* For plan-vectors.c: would the component be bound to the array? The slot that it is in and stays in (NULL after an
- * error); copies a slot's values to memory as large, of the plan's device, in order with launches; lets a slot be in
- * other memory, of `owner` (NULL: of the caller), whose deleter is called when it is let go. */
-StcStatus plan_check_array(StcPlan *p, int field, int component, const StcArray *array);
-Slot *plan_fix_slot(StcPlan *p, int field, int component);
-StcStatus plan_copy_slot(StcPlan *p, const Slot *slot, void *memory);
-void plan_put_slot(StcPlan *p, Slot *slot, void *memory, struct DLManagedTensor *owner);
-/* A tensor of the memory of `slot`, which stays until the tensor is deleted; its lengths and strides (elements) are to
- * be filled in. NULL after an error. */
-struct DLManagedTensor *plan_tensor(StcPlan *p, Slot *slot, StcType type, int rank);
 /* Gives back what the slot holds, unless tensors show it; what slots have left and no tensor shows, or with `all` the
  * rest of that, too. */
 void plan_release_slot(StcPlan *p, Slot *slot);
 void plan_release_left(StcPlan *p, bool all);
+/* One user of the memory less. */
+void shown_leave(Shown *shown);
+
+/* plan-bind.c: */
+
+/* For plan-vectors.c: would the component be bound to the array? The slot that it is in and stays in (NULL after an
+ * error); lets a slot be in other memory, of `owner` (NULL: of the caller), whose deleter is called when it is let go.
+ */
+StcStatus plan_check_array(StcPlan *p, int field, int component, const StcArray *array);
+Slot *plan_fix_slot(StcPlan *p, int field, int component);
+void plan_put_slot(StcPlan *p, Slot *slot, void *memory, struct DLManagedTensor *owner);
+/* A tensor of the memory of `slot`, which stays until the tensor is deleted; its lengths and strides (elements) are to
+ * be filled in. NULL after an error. */
+struct DLManagedTensor *plan_tensor(StcPlan *p, Slot *slot, StcType type, int rank);
 
 /* plan-vectors.c: */
 

@@ -1,11 +1,41 @@
-/* driver/instance/plan-deferred.c: values of reductions that no step reads, and nobody needs before the last step: the
- * kernels leave each in a place of its own on the device, which is read once. So steps follow each other without a
- * wait.
- */
+/* driver/instance/plan-reduced.c: values of reductions: noted, and told to who watches the series. Those that no step
+ * reads, and nobody needs before the last step, may be deferred: the kernels leave each in a place of its own on the
+ * device, which is read once. So steps follow each other without a wait. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 
+#include <math.h>
 #include <stdlib.h>
+
+void plan_take_value(void *user, const Reduction *r, int64_t step, int64_t member, Const value) {
+  StcPlan *p = user;
+  if (p->run.deferred.memory)
+    return;
+  bool check = r->kind == REDUCE_FINITE || r->kind == REDUCE_BOUNDS;
+  p->scalars[r->scalar] = value;
+  if (check ? value.i != INT64_MAX : r->kind == REDUCE_UNTIL && r->type == TY_F64 && isnan(value.f))
+    p->run.wrong = true;
+  if (r->kind == REDUCE_UNTIL && !r->loop && step > 0 && !p->run.wrong && !p->run.met) {
+    p->run.some_not = (member && p->run.some_not) || !expression_value(p->w.arena, r->stop, p->scalars).i;
+    if (!p->run.some_not && member == reduction_values(p->module, r, p->scalars) - 1)
+      p->run.met = r;
+  }
+  if (r->loop)
+    p->run.evaluated_in[r->scalar] = true;
+  if (check || r->loop || !p->observers.series)
+    return;
+  bool real = r->type == TY_F64;
+  StcReduction out = {r->name,
+                      real ? STC_F64 : STC_I64,
+                      step,
+                      real ? value.f : 0,
+                      real ? 0 : value.i,
+                      member,
+                      r->each ? reduction_values(p->module, r, p->scalars) : 0};
+  p->observers.series(p->observers.series_user, &out);
+}
+
+/* ---------------------------------------------------------------- deferred */
 
 /* A reduction's buffer, at whose begin its value is in the end, begins so many bytes further on each time: what is
  * before it stays. */

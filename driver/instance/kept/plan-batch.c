@@ -1,6 +1,6 @@
-/* driver/instance/plan-batch.c: several steps made in one go though memory that they read or write changes from step to
- * step: their launches, and what is copied between them, are kept by the device, in place of those of the batch before,
- * and made together. So neither the host's launches nor its events hold the device up. */
+/* driver/instance/kept/plan-batch.c: several steps made in one go though memory that they read or write changes from
+ * step to step: their launches, and what is copied between them, are kept by the device, in place of those of the batch
+ * before, and made together. So neither the host's launches nor its events hold the device up. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "ir/run/host-run.h"

@@ -1,5 +1,5 @@
-/* driver/instance/plan-replay.c: sequences of launches that are recorded once and then made by the device in one go, so
- * that small grids do not wait for launches. */
+/* driver/instance/kept/plan-replay.c: sequences of launches that are recorded once and then made by the device in one
+ * go, so that small grids do not wait for launches. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 
@@ -8,15 +8,6 @@
 /* How many launches a recording has, about; after how many runs of a sequence the buffers must be where they were; how
  * often a recording of so many must be of use to be made; the fewest launches of a recording. */
 enum { RECORDED_LAUNCHES = 64, MOST_PERIOD = 32, WORTHWHILE = 4, FEWEST_LAUNCHES = 4 };
-
-/* `runs` runs of `seq`, begun when the buffers stood for `slots`, as the device keeps them. */
-struct Recording {
-  const HostSeq *seq;
-  int64_t runs, launches, first; /* `first`: the step that it was recorded at */
-  int32_t *slots;
-  void *kept;
-  Recording *next;
-};
 
 /* Does a kernel that `seq` launches take the step? */
 static bool takes_step(const StcPlan *p, const HostSeq *seq) {
@@ -63,24 +54,13 @@ static int64_t swap_period(const StcPlan *p, const HostSeq *seq) {
   return 0;
 }
 
-/* The longest recording of up to `most` runs of the sequence that begins with the buffers as they are, or NULL. */
-static Recording *find_recording(const StcPlan *p, const HostSeq *seq, int64_t most) {
-  size_t size = sizeof *p->memory.of_buffer * (size_t)p->build->code.module->nbuffers;
-  Recording *best = NULL;
-  for (Recording *r = p->run.replay.recordings; r; r = r->next)
-    if (r->seq == seq && r->runs <= most && (!best || r->runs > best->runs) &&
-        memcmp(r->slots, p->memory.of_buffer, size) == 0)
-      best = r;
-  return best;
-}
-
 /* May a recording of the sequence be short: is there none of `full` runs, and none that begins with the buffers as they
  * are? */
 static bool may_be_short(const StcPlan *p, const HostSeq *seq, int64_t full) {
   for (Recording *r = p->run.replay.recordings; r; r = r->next)
     if (r->seq == seq && r->runs >= full)
       return false;
-  return !find_recording(p, seq, INT64_MAX);
+  return !plan_find_recording(p, seq, INT64_MAX);
 }
 
 /* The runs of the sequence that a recording is to have, `most` of which are to be made now; 0: none is worthwhile. It
@@ -192,7 +172,7 @@ StcStatus plan_replay(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *mad
   bool shifted = takes_step(p, seq);
   if (shifted && !(d->kind->shifts && d->kind->shifts(d)))
     return replay_anew(p, seq, most, made);
-  Recording *r = find_recording(p, seq, most);
+  Recording *r = plan_find_recording(p, seq, most);
   int64_t runs = !r || most / WORTHWHILE > r->runs ? runs_to_record(p, seq, most) : 0;
   StcStatus s = runs > (r ? r->runs : 0) ? record(p, seq, runs, &r) : STC_OK;
   p->run.replay.impossible |= !s && runs && !r;
@@ -209,18 +189,4 @@ StcStatus plan_replay(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *mad
     p->run.launches += r->launches;
   }
   return s;
-}
-
-void plan_forget_recordings(StcPlan *p) {
-  for (Recording *r = p->run.replay.recordings; r; r = r->next)
-    p->device.kind->forget(&p->device, r->kept);
-  p->run.replay.recordings = NULL;
-  if (p->run.replay.renewed)
-    p->device.kind->forget(&p->device, p->run.replay.renewed);
-  p->run.replay.renewed = NULL;
-  for (KeptBatch *k = p->run.replay.batches; k; k = k->next)
-    if (k->kept)
-      p->device.kind->forget(&p->device, k->kept);
-  p->run.replay.batches = NULL;
-  plan_forget_loops(p);
 }

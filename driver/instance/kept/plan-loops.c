@@ -1,6 +1,6 @@
-/* driver/instance/plan-loops.c: rounds of a repeat that the device makes by itself until its `until` holds, where it
- * can (DeviceKind.loops): nobody waits for a number every few rounds then. The rounds up to an evaluation are one part
- * of what the device keeps, or two in turn where they leave buffers exchanged. */
+/* driver/instance/kept/plan-loops.c: rounds of a repeat that the device makes by itself until its `until` holds, where
+ * it can (DeviceKind.loops): nobody waits for a number every few rounds then. The rounds up to an evaluation are one
+ * part of what the device keeps, or two in turn where they leave buffers exchanged. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "ir/run/host-run.h"
@@ -8,35 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The parts that a loop has at most. To have the device keep a loop takes some KEEP_MS milliseconds, and saves SAVED_US
+/* To have the device keep a loop takes some KEEP_MS milliseconds, and saves SAVED_US
  * microseconds a launch (H200, 2026-11-29): so it is asked when what is left of the run is expected to have launches
  * for twice as much, by the steps so far, or, where nothing says what is left, behind SURE_S seconds of launches by the
  * host, of which that is a fiftieth. The host makes FIRST_LAUNCHES anyway; where launches take SHORT_US microseconds
  * and more on an average there is nothing to save. A part has MOST_LAUNCHES at most: more take longer than nobody may
  * stop them, and make graphs that are large, where waiting for a number costs little. A run of what is kept is to take
  * about RUN_MS milliseconds, as nothing can stop it; where the fewest parts take LONG_MS the host makes them. */
-enum { MOST_PARTS = 2, FIRST_LAUNCHES = 1000, KEEP_MS = 20, SAVED_US = 2, SURE_S = 1 };
+enum { FIRST_LAUNCHES = 1000, KEEP_MS = 20, SAVED_US = 2, SURE_S = 1 };
 enum { MOST_LAUNCHES = 2048, SHORT_US = 25, RUN_MS = 30, LONG_MS = 300 };
-
-/* Loop number `loop`, begun when the buffers stood for slots[0]; after its first part they stand for slots[1]. budget:
- * the parts of a run, at most; 0: each takes so long that the host makes them. */
-typedef struct KeptLoop {
-  int loop;
-  int64_t rounds, launches, budget;
-  int parts;
-  int32_t *slots[MOST_PARTS];
-  DeviceLoop *kept;
-  struct KeptLoop *next;
-} KeptLoop;
-
-/* What the host has made of a loop: launches, and the seconds that they took; and what it had done when it was last
- * asked, at time `since` in step `step`. first: the step in which it was first asked if begun; whole: launches in
- * steps before that in hand. differs: rounds do, or the device cannot keep them. */
-typedef struct LoopTime {
-  int64_t launches, first, whole, step, done, before;
-  double seconds, since;
-  bool begun, differs;
-} LoopTime;
 
 /* ---------------------------------------------------------------- which loops */
 
@@ -225,7 +205,7 @@ static KeptLoop *keep_loop(StcPlan *p, int loop, const Reduction *until, StcStat
   *k = (KeptLoop){.loop = loop, .rounds = until->every, .parts = 1};
   if (!is_steady(p, loop) || count_launches(p, loop, k->rounds) > MOST_LAUNCHES || !test_of(p, until, &test))
     return NULL;
-  for (int i = 0; i < MOST_PARTS; i++)
+  for (int i = 0; i < LOOP_PARTS; i++)
     k->slots[i] = ARENA_ARRAY(p->w.arena, int32_t, m->nbuffers + 1);
   int32_t *after = ARENA_ARRAY(p->w.arena, int32_t, m->nbuffers + 1);
   memcpy(k->slots[0], p->memory.of_buffer, size);
@@ -249,14 +229,6 @@ static KeptLoop *keep_loop(StcPlan *p, int loop, const Reduction *until, StcStat
   k->budget = k->parts;
   k->next = p->run.replay.loops;
   return p->run.replay.loops = k;
-}
-
-void plan_forget_loops(StcPlan *p) {
-  for (KeptLoop *k = p->run.replay.loops; k; k = k->next)
-    p->device.kind->loops->forget(&p->device, k->kept);
-  p->run.replay.loops = NULL;
-  if (p->run.replay.times)
-    memset(p->run.replay.times, 0, sizeof(LoopTime) * (size_t)p->build->code.module->host.nloops);
 }
 
 /* ---------------------------------------------------------------- runs */
@@ -311,15 +283,6 @@ static bool may_keep(const StcPlan *p) {
          !r->group && !p->device.plain;
 }
 
-/* What is kept of the loop from the buffers as they are; NULL: nothing. */
-static KeptLoop *find_loop(const StcPlan *p, int loop) {
-  size_t size = sizeof(int32_t) * (size_t)p->build->code.module->nbuffers;
-  KeptLoop *k = p->run.replay.loops;
-  while (k && (k->loop != loop || memcmp(k->slots[0], p->memory.of_buffer, size) != 0))
-    k = k->next;
-  return k;
-}
-
 /* May the run end earlier, by an `until` of the step? */
 static bool may_end(const Module *m) {
   bool may = false;
@@ -370,7 +333,7 @@ int plan_loop_rounds(void *user, int loop, int64_t step, int64_t done, int64_t l
     return p->run.torn = true, STC_INTERRUPTED;
   if (!kept->times)
     kept->times = ARENA_ARRAY(p->w.arena, LoopTime, m->host.nloops + 1);
-  KeptLoop *k = find_loop(p, loop);
+  KeptLoop *k = plan_find_loop(p, loop);
   if (!k && !is_long(p, &kept->times[loop], step, done, until->every))
     return STC_OK;
   if (!k && !(k = keep_loop(p, loop, until, &s)))
