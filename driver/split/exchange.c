@@ -4,29 +4,6 @@
 
 #include <string.h>
 
-bool part_cells(const PartPlan *part, int field, int64_t lo[MAX_RANK], int64_t hi[MAX_RANK]) {
-  const Box *box = &part->module->fields[field].box;
-  bool any = true;
-  for (int d = 0; d < box->rank; d++) {
-    lo[d] = affine_eval(box->lo[d], part->scalars, NULL);
-    hi[d] = affine_eval(box->hi[d], part->scalars, NULL);
-    any &= lo[d] <= hi[d];
-  }
-  return any;
-}
-
-CellArray part_array(const PartPlan *part, int field) {
-  CellArray a = {0};
-  part_cells(part, field, a.lo, a.hi);
-  return a;
-}
-
-size_t part_bytes(const PartPlan *part, int field) {
-  const Field *f = &part->module->fields[field];
-  int64_t shape[MAX_RANK];
-  return (size_t)(field_shape(f, part->scalars, shape) * type_bytes(part->module, f->type));
-}
-
 Runs runs_of(int rank, const int64_t *lo, const int64_t *hi, const CellArray *from, const CellArray *to) {
   int64_t step[2] = {1, 1};
   int level = 0;
@@ -143,17 +120,6 @@ static void cells_for_steps(const Split *s, const PartPlan *y, int64_t *lo, int6
     lo[d] = lo[d] > first ? lo[d] : first;
     hi[d] = hi[d] < last ? hi[d] : last;
   }
-}
-
-void part_gives(const PartPlan *x, const Field *f, int d, bool steps, int64_t *lo, int64_t *hi) {
-  const GridPart *part = x->module->part;
-  bool cut = !affine_equal(part->own.lo[d], part->whole.lo[d]);
-  *lo = x->lo[d];
-  *hi = x->hi[d];
-  if (!steps || f->share != SHARE_GATHERED)
-    return;
-  *lo = cut ? (x->lo[d] + 1) / 2 : INT64_MIN / 2;
-  *hi = cut ? (x->hi[d] + 2) / 2 - 1 : INT64_MAX / 2;
 }
 
 /* The transfer of field `field` from part `from`, `turns` times around, to part `to`: of what `steps` need, or of all

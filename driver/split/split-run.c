@@ -18,76 +18,6 @@ static void share_scalars(StcPlan *p) {
   }
 }
 
-void split_name_part(const StcPlan *p, int i) {
-  const Split *s = p->split;
-  Str place = {.arena = p->w.arena};
-  for (int d = 0; d < s->rank; d++)
-    str_addf(&place, "%s%lld", d ? ", " : "", (long long)s->part[i].at[d]);
-  diag_note(p->w.diags, no_loc(), "this was in part [%s] of %d, on %s", place.s, s->nparts,
-            s->part[i].plan->device.description);
-}
-
-/* split_run_parts, by launches that store to other parts (mirrors.c). */
-static StcStatus run_mirrored(StcPlan *p, int64_t steps) {
-  Split *split = p->split;
-  int64_t launches = 0;
-  for (int i = split->begin; i < split->end; i++) {
-    StcPlan *q = split->part[i].plan;
-    launches -= q->run.launches;
-    q->run.first = q->run.done = p->run.done;
-    q->run.evaluated = true;
-  }
-  StcStatus s = mirrors_run(p, steps);
-  for (int i = split->begin; i < split->end; i++)
-    launches += split->part[i].plan->run.launches;
-  p->run.launches += launches;
-  return s;
-}
-
-StcStatus split_run_parts(StcPlan *p, int64_t steps, bool early) {
-  Split *split = p->split;
-  bool mirrored = early && mirrors_can(p, steps);
-  StcStatus s = mirrored ? run_mirrored(p, steps) : STC_OK;
-  for (int i = split->begin; i < split->end && !s && !mirrored; i++) {
-    StcPlan *q = split->part[i].plan;
-    int64_t launches = q->run.launches;
-    q->run.first = q->run.done = p->run.done;
-    q->run.evaluated = true;
-    if (q->ghosts) {
-      q->ghosts->age = split->age;
-      q->ghosts->exchanged = split_level(p);
-    }
-    s = windows_run(p, i, steps, split->every - split->age - steps, early);
-    p->run.launches += q->run.launches - launches;
-    if (s && s != STC_INTERRUPTED)
-      split_name_part(p, i);
-  }
-  split->age += steps;
-  split->ran = steps;
-  p->run.done += s ? 0 : steps;
-  return s;
-}
-
-/* Brings the ghost cells of all parts up to date; early: directly behind windows_run with `early`. */
-static StcStatus exchange(StcPlan *p, StcStatus s, bool early) {
-  Split *split = p->split;
-  if (split->ranks)
-    s = mpi_exchange(p, s, early);
-  else if (!s)
-    s = early ? split->transport->early(p) : split->transport->exchange(p);
-  if (!s && !split->ranks && split->transport->pace)
-    s = split->transport->pace(p, 1);
-  split->age = 0;
-  ghosts_exchanged(p);
-  return s;
-}
-
-StcStatus split_exchange(StcPlan *p, StcStatus s) {
-  if (p->split->phases)
-    phases_exchange(p);
-  return exchange(p, s, false);
-}
-
 /* Has all parts make `steps` steps, with exchanges before the ghost cells are too old for them. Where they can be sent
  * beside launches they are as soon as they are as old. */
 static StcStatus advance(StcPlan *p, int64_t steps) {
@@ -109,24 +39,14 @@ static StcStatus advance(StcPlan *p, int64_t steps) {
       continue;
     n = left < split->every ? left : split->every;
     if (split->age && split->age + n > split->every)
-      s = exchange(p, s, false);
+      s = split_exchange(p, s, false);
     bool early = can && split->age + n == split->every;
     if (s)
       split->age += n;
     else
       s = split_run_parts(p, n, early);
     if (early && (!s || split->net))
-      s = exchange(p, s, !s);
-  }
-  return s;
-}
-
-StcStatus split_wait(StcPlan *p, StcStatus s) {
-  if (p->split->transport->wait)
-    return p->split->transport->wait(p, s);
-  for (int i = p->split->begin; i < p->split->end && !s; i++) {
-    StcPlan *q = p->split->part[i].plan;
-    s = q->device.kind->wait(&q->device);
+      s = split_exchange(p, s, !s);
   }
   return s;
 }
@@ -257,8 +177,9 @@ static StcStatus begin_parts(StcPlan *p) {
 /* What is due now of reductions and, if `probes`, of probes, where no rank has the whole grid: on all ranks. */
 static StcStatus evaluate_lean(StcPlan *p, bool probes) {
   share_scalars(p);
-  StcStatus s =
-      p->split->age && watching_needs_ghosts(p) ? split_agree(p, split_wait(p, split_exchange(p, STC_OK))) : STC_OK;
+  StcStatus s = p->split->age && watching_needs_ghosts(p)
+                    ? split_agree(p, split_wait(p, split_exchange(p, STC_OK, false)))
+                    : STC_OK;
   if (!s)
     s = watching_evaluate(p, probes);
   return s;

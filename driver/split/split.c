@@ -20,18 +20,6 @@ typedef struct SplitArgs {
 
 /* ---------------------------------------------------------------- parts */
 
-/* The first parts have one point more where they cannot all have as many. */
-void split_part_range(const Split *s, int d, int64_t parts, int64_t i, int64_t *lo, int64_t *hi) {
-  if (s->cuts[d]) {
-    *lo = s->cuts[d][i];
-    *hi = s->cuts[d][i + 1] - 1;
-    return;
-  }
-  int64_t extent = s->hi[d] - s->lo[d] + 1, each = extent / parts, more = extent % parts;
-  *lo = s->lo[d] + i * each + (i < more ? i : more);
-  *hi = *lo + each - (i < more ? 0 : 1);
-}
-
 /* Fills where the parts are. */
 static void place_parts(StcPlan *p) {
   Split *s = p->split;

@@ -1,34 +1,42 @@
-/* driver/split/split.h: a plan whose grid is cut into parts, each with a plan of its own (docs/cluster.md). Table of
- * contents of this folder:
+/* driver/split/split.h: a plan whose grid is cut into parts, each with a plan of its own (docs/cluster.md).
  *
- *   split.c         making it: how the grid is cut, on which devices the parts are, the program for a part
- *   split-shape.c   what --split says
- *   split-choose.c  how many parts along which dimension, if that is not said
- *   split-live.c    cuts that give parts as many live points where masks are known
- *   split-every.c   after how many steps they exchange
- *   exchange.c      which cells go from which part to which
- *   whole.c         fields of the whole grid to the parts and back
- *   gather.c        fields brought together on rank 0 where no rank has the whole grid
- *   ghosts.c        what the simulator knows of ghost cells
- *   split-run.c     the time loop over parts
- *   turns/          parts that take turns on a device whose memory the grid does not fit
- *   split-replay.c  periods of it that GPUs keep and make in one go
- *   phases.c        steps with updates and repeats, whose stages have a program each
- *   evaluate.c      reductions and probes where no rank has the whole grid
- *   lists.c         lists of points, for the parts
- *   ranks.c         the interface of plans over several processes, fields of parts
- *   net.c           joining the ranks of a run          peers.c         which of them are still there
- *   ring.c, ring.h  how machines tell each other of that
- *   windows.c       the last launches before an exchange: only what is needed, what is sent first
- *   mirrors.c       launches that store to the ghost cells of other parts by themselves
- *   net.h           processes that work on one grid together; stc-mpi.c is that on MPI, a shared module
- *   segments.c      memory that ranks of one machine have in common
- *   direct.c        from GPU to GPU of such ranks; links.h: what it and transport-mpi.c both know
- *   transports.c    which way cells get from part to part
- *   transport-*.c   how cells get from one part's memory to another's: transport-copy.c by way of the host,
- *                   transport-peer.c from GPU to GPU, transport-mpi.c from rank to rank, transport-nccl.c from GPU to
- *                   GPU of all ranks
- *   nccl.c, nccl.h  NVIDIA's library for that
+ * Layers, from the lowest to the highest. Files call those of their own layer and of lower ones; transports are called
+ * through the table Transport.
+ *
+ *   what parts are:
+ *     parts.c         a part: its points, cells and name
+ *     exchange.c      which cells go from which part to which
+ *     split-shape.c   what --split says
+ *     split-choose.c  how many parts along which dimension, if that is not said
+ *     split-live.c    cuts that give parts as many live points where masks are known
+ *   processes that work on one grid together (net.h; stc-mpi.c is that on MPI, a shared module):
+ *     net.c           joining the ranks of a run
+ *     peers.c         which of them are still there
+ *     ring.c, ring.h  how machines tell each other of that
+ *     segments.c      memory that ranks of one machine have in common
+ *     nccl.c, nccl.h  NVIDIA's library that connects GPUs
+ *   launches and cells:
+ *     windows.c       the last launches before an exchange: only what is needed, what is sent first
+ *     mirrors.c       launches that store to the ghost cells of other parts by themselves
+ *     ghosts.c        what the simulator knows of ghost cells
+ *     whole.c         fields of the whole grid to the parts and back
+ *     lists.c         lists of points, for the parts
+ *     evaluate.c      reductions and probes where no rank has the whole grid
+ *     transport-peer.c  cells from GPU to GPU; transport-mpi.c  from rank to rank
+ *     direct.c        from GPU to GPU of ranks of one machine; links.h: what it and transport-mpi.c both know
+ *   steps of all parts:
+ *     split-steps.c   steps, and exchanges between them
+ *     split-replay.c  periods of them that GPUs keep and make in one go
+ *     transport-copy.c  cells by way of the host; transport-nccl.c  from GPU to GPU of all ranks
+ *     transports.c    which way cells get from part to part
+ *     split-every.c   after how many steps they exchange
+ *   phases/           steps with updates, repeats and levels, whose stages have a program each: see phases.h there
+ *   turns/            parts that take turns on a device whose memory the grid does not fit
+ *   the plan:
+ *     split.c         making it: how the grid is cut, on which devices the parts are, the program for a part
+ *     split-run.c     the time loop over parts
+ *     ranks.c         the interface of plans over several processes, fields of parts
+ *     gather.c        fields brought together on rank 0 where no rank has the whole grid
  *
  * The plan that users see has the whole grid. It runs inits, evaluates reductions and watches, and is what files are
  * read into and written from; the parts make the steps. */
@@ -144,7 +152,8 @@ struct Split {
   bool lean, touched, agreed;
   int nwatching;
   Watching *watching; /* evaluate.c's, of reductions, probes and updates, if lean or the step has phases */
-  Phases *phases;     /* phases.c's; NULL: a step has one program */
+  Phases *phases;     /* phases/'s; NULL: a step has one program */
+  int64_t level;      /* exchanges so far: what the simulator's ghost cells have where the step has phases */
   Turns *turns;       /* turns.c's; NULL: each part has memory of its own on its device */
   int begin, end;
   int64_t every, age, ran;
@@ -262,7 +271,7 @@ bool watching_looks_around(const StcPlan *p, int k);
 StcStatus watching_value(StcPlan *p, int k, StcStatus s, Const *value);
 /* The same of reduction `k` behind `done` steps, or rounds, and tells whom it concerns; *stop: its `until` is met. */
 StcStatus watching_tell(StcPlan *p, int k, StcStatus s, int64_t done, bool *stop);
-/* phases.c: has the program's step phases? Makes their programs; the first one's is *first. Their plans beside that of
+/* phases/: has the program's step phases? Makes their programs; the first one's is *first. Their plans beside that of
  * part `i` of this rank, which is prepared; then, when that one has memory, theirs. The end. */
 bool phases_are_needed(const StcPlan *p);
 /* How many steps a launch makes at most, which are rounds then, of the plans that are prepared. */
@@ -272,16 +281,19 @@ StcStatus phases_prepare(StcPlan *p, int i, const char *device, int n, const cha
 StcStatus phases_add_part(StcPlan *p, int i, int n, const char *const *defines);
 void phases_close(StcPlan *p);
 /* The parts get the scalars that are kept, and fields that are temp in the program count as given, before their inits;
- * all ranks have the scalars of rank 0 before the steps of a run; all parts make `steps` steps; an exchange follows. */
+ * all ranks have the scalars of rank 0 before the steps of a run; all parts make `steps` steps. */
 void phases_before_inits(StcPlan *p);
 StcStatus phases_begin(StcPlan *p, StcStatus s);
 StcStatus phases_advance(StcPlan *p, int64_t steps);
-void phases_exchange(StcPlan *p);
-/* What the simulator's ghost cells have as number of the last exchange. (phases.c) */
-int64_t split_level(const StcPlan *p);
-/* Brings the ghost cells of all parts up to date; with a status already, in vain. Says in which part a run went wrong.
- * (split-run.c) */
-StcStatus split_exchange(StcPlan *p, StcStatus s);
+/* What the simulator's ghost cells have as number of the last exchange. */
+static inline int64_t split_level(const StcPlan *p) {
+  const Split *s = p->split;
+  return s->phases ? s->level : p->run.done - s->age;
+}
+/* Brings the ghost cells of all parts up to date; with a status already, in vain; early: directly behind windows_run
+ * with `early`. (split-steps.c) */
+StcStatus split_exchange(StcPlan *p, StcStatus s, bool early);
+/* Says in which part a run went wrong. (parts.c) */
 void split_name_part(const StcPlan *p, int i);
 /* The points of field `field` that part `part` has, as an array; its bytes. */
 CellArray part_array(const PartPlan *part, int field);
@@ -402,9 +414,9 @@ int net_cores(Net *net);
 void net_message(Net *net, int peer, bool send, void *data, size_t size);
 /* Is this the rank that has the whole grid? */
 static inline bool split_leads(const Split *s) { return !s->net || s->net->rank == 0; }
-/* Has all parts of this rank make `steps` steps; early: an exchange follows at once. (split-run.c) */
+/* Has all parts of this rank make `steps` steps; early: an exchange follows at once. (split-steps.c) */
 StcStatus split_run_parts(StcPlan *p, int64_t steps, bool early);
-/* Waits for all parts here, unless something has gone wrong. (split-run.c) */
+/* Waits for all parts here, unless something has gone wrong. (split-steps.c) */
 StcStatus split_wait(StcPlan *p, StcStatus s);
 /* Makes up to `most` periods, as many steps as there are from one exchange to the next and the exchange behind them, by
  * what the devices keep of such, or times some; *made of them: none if they cannot, or it is not worthwhile. No steps
