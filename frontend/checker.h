@@ -30,16 +30,16 @@
  *     check_stmt.c                  statements of blocks: lets, vars, loops
  *     check_piece.c                 pieces of stencils: what is assigned to targets (check/declare.h)
  *     check_fn.c                    functions
+ *     check_absorb.c absorb.c       absorbing layers; the stencils that they make of one
+ *     check_scalar.c                scalars that are kept, their updates, until on them
+ *     check_repeat.c                repeats within a step
+ *     check_every.c                 stencils that run every so many steps
  *   and over these:
  *     check_expr.c                  all kinds of expressions, as the table check_rules
  *     check_const.c                 constants and tables (check/declare.h)
  *     check_outside.c               what is beyond the edges of fields (check/declare.h)
- *     check_absorb.c absorb.c       absorbing layers; the stencils that they make of one
  *     check_point.c                 probes and injects, lists of points
- *     check_scalar.c                scalars that are kept, their updates, until on them
- *     check_repeat.c                repeats within a step
  *     check_gradient.c              losses, and what they are differentiated by
- *     check_every.c                 stencils that run every so many steps
  *     check.c         Checked       declarations: every name resolved, every type known, Module's declarations filled
  *   lower.c                         Checked to a stencil IR module
  *   dump.c                          Checked as text

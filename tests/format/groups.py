@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""groups.py SOURCE BUILD [--plant=CALLER:CALLED]: do calls go one way between folders?
+"""groups.py SOURCE BUILD [--plant=CALLER:CALLED]: do calls go one way between folders, and between layers of a folder?
 
 ORDER has the folders in order: a file may call functions, use data and include headers of its own line and of those above, never of one
 below. And what a header declares is defined in a folder of the header's line. Calls are read from the objects of BUILD with nm, so nothing
 is missed that a reader of the sources might miss. Within a line, files may call each other in circles of CIRCLE files at most. Prints each
 call, include and declaration that breaks this, each larger circle, each folder that is in no line or has more than MOST C files, each name
 that two headers or types in headers have, and exits with 1.
+
+A header may draw the layers of its folder: its first comment says LAYERED, and has a line with a heading, "   its runs (runner.h):", for each
+layer, below that the files, two columns further in. A file calls functions of its own layer and of those drawn above it, by direct calls.
 
 A circle is a set of files each of which reaches each other one by direct calls of functions, read from the relocations of calls; what is
 called through a table of functions that was handed down is no such call: whoever reads the lower file need not know the higher one.
@@ -75,10 +78,11 @@ REGISTRIES = {
     "driver/stc.h": r"stc_\w+",
 }
 
-# Files that call each other in a circle, at most; and larger circles that there are as yet: a file of each, and its number of files, which
-# may only fall.
+# Files that call each other in a circle, at most.
 CIRCLE = 8
-CIRCLES_AS_YET = {}
+
+# What the first comment of a header says that draws layers.
+LAYERED = "Layers, from the lowest to the highest"
 
 # Headers that files see although they are further down: each is a struct of which a part is used. None is to be added.
 AS_YET = {"driver/data/writer.h": "driver/cli/run/job.h", "driver/split/split.h": "driver/data/data.h"}
@@ -167,17 +171,35 @@ def circles(called, defines):
 
 
 def large_circles(called, defines):
-    """A line for each circle of too many files, and for each of CIRCLES_AS_YET that is smaller by now."""
-    as_yet = dict(CIRCLES_AS_YET)
+    """A line for each circle of too many files."""
     for circle in circles(called, defines):
-        known = [as_yet.pop(name) for name in circle if name in as_yet]
-        most = max([CIRCLE, *known])
-        if len(circle) > most:
-            yield f"{len(circle)} files call each other, {most} may: {' '.join(circle)}"
-        elif known and len(circle) < most:
-            yield f"{circle[0]} is in a circle of {len(circle)} files: have CIRCLES_AS_YET say so"
-    for name in as_yet:
-        yield f"{name} is in no circle: take it out of CIRCLES_AS_YET"
+        if len(circle) > CIRCLE:
+            yield f"{len(circle)} files call each other, {CIRCLE} may: {' '.join(circle)}"
+
+
+def layers(source, header, text):
+    """A mapping from the files in the layers that a header draws to their numbers."""
+    found, layer = {}, 0
+    for line in text[:text.index("*/")].splitlines():
+        indent = len(line) - len(line[2:].lstrip()) - 2 if line.startswith(" *") else 0
+        layer += indent == 3
+        for name in re.findall(r"[\w/-]+\.c\b", line) if indent >= 5 else ():
+            path = next(iter(sorted((source / header).parent.rglob(name))), None)
+            if path:
+                found.setdefault(str(path.relative_to(source)), layer)
+    return found
+
+
+def calls_up_layers(source, called, defines):
+    """A line for each direct call of a file in a higher layer of those that a header draws."""
+    for part in PARTS:
+        for path in sorted((source / part).rglob("*.h")):
+            text = path.read_text(encoding="utf-8")
+            of = layers(source, path.relative_to(source), text) if LAYERED in text else {}
+            for caller in sorted(of):
+                for name in sorted(called[caller] & defines.keys()):
+                    if of.get(defines[name], 0) > of[caller]:
+                        yield f"{caller} calls {name} of {defines[name]}, which {path.relative_to(source)} has in a higher layer"
 
 
 def calls_up(uses, defines):
@@ -239,7 +261,7 @@ def main():
     found = [*wrong_folders(args.source)]
     if not found:
         found = [*calls_up(uses, defines), *includes_up(args.source), *declared_elsewhere(args.source, defines),
-                 *named_twice(args.source), *large_circles(called, defines)]
+                 *named_twice(args.source), *calls_up_layers(args.source, called, defines), *large_circles(called, defines)]
     for line in found:
         print(line)
     if found:
