@@ -426,7 +426,8 @@ const Define *defines_apart(const Module *m, int *n, const Define *defs, Diags *
   return all;
 }
 
-bool module_bind(const Module *m, int n, const Define *given, Const *out, Diags *d) {
+/* Binds all scalars and checks what goes by them. */
+static bool bind_all(const Module *m, int n, const Define *given, Const *out, Diags *d) {
   const Define *defs = defines_apart(m, &n, given, d);
   if (!defs || !check_defines(m, n, defs, d))
     return false;
@@ -437,6 +438,15 @@ bool module_bind(const Module *m, int n, const Define *given, Const *out, Diags 
   for (int i = 0; ok && i < m->nfields; i++)
     ok = check_field(m, &m->fields[i], out, d);
   return ok && run_checks(m, out, d) && check_kernels(m, out, d);
+}
+
+/* Nothing stays in m's arena: a program's plans are bound there, any number of them. Messages of a failure may be. */
+bool module_bind(const Module *m, int n, const Define *given, Const *out, Diags *d) {
+  ArenaMark start = arena_mark(m->arena);
+  bool ok = bind_all(m, n, given, out, d);
+  if (ok)
+    arena_release(m->arena, start);
+  return ok;
 }
 
 int64_t module_steps(const Module *m, const Const *scalars) {

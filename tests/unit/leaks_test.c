@@ -12,6 +12,7 @@
 #define OWN_MAIN
 #include "tests/unit/testing.h"
 #include "driver/instance/dlpack.h"
+#include "driver/program/program.h"
 #include "driver/stc.h"
 
 enum { N = 24, POINTS = N * N };
@@ -87,14 +88,14 @@ static int calls(void) {
 }
 
 /* The caller's memory on a device, and what the device has in use. */
-typedef struct Side {
+typedef struct CallerSide {
   const char *device;
   void *stream[2], *memory[2];
   int (*live)(void);
-} Side;
+} CallerSide;
 
 /* One call of a caller's: memory bound, in one stream or the other, some steps, waited for or not, a tensor out. */
-static void call(World *w, const Side *s, StcPlan *plan, int i) {
+static void call(World *w, const CallerSide *s, StcPlan *plan, int i) {
   static const int64_t shape[] = {N, N};
   StcArray a = {s->memory[i % 2], STC_F32, 2, shape, NULL};
   struct DLManagedTensor *t;
@@ -112,7 +113,7 @@ static void call(World *w, const Side *s, StcPlan *plan, int i) {
 }
 
 /* Many calls of one plan: the heap is as large behind them as after the first. */
-static void check_calls(World *w, const Side *s) {
+static void check_calls(World *w, const CallerSide *s) {
   StcPlan *plan;
   int device = s->live ? s->live() : 0;
   good(w, stc_plan_new(w->p, s->device, 0, NULL, &plan));
@@ -128,9 +129,10 @@ static void check_calls(World *w, const Side *s) {
   assert_int_equal(s->live ? s->live() : 0, device);
 }
 
-/* Many plans, one after the other. The program keeps what it compiled. */
-static void check_plans(World *w, const Side *s) {
-  size_t before = 0;
+/* Many plans, one after the other. The program keeps what it compiled, and nothing else: neither on the heap nor in the
+ * memory that it has already. */
+static void check_plans(World *w, const CallerSide *s) {
+  size_t before = 0, kept = 0;
   int device = s->live ? s->live() : 0;
   for (int i = 0; i < 10 + calls() / 10; i++) {
     StcPlan *plan;
@@ -138,10 +140,13 @@ static void check_plans(World *w, const Side *s) {
     for (int k = 0; k < 3; k++)
       call(w, s, plan, i + k);
     stc_plan_free(plan);
-    if (i == 9)
+    if (i == 9) {
       before = w->live;
+      kept = arena_used(w->p->w.arena);
+    }
   }
   assert_int_equal(w->live, before);
+  assert_int_equal(arena_used(w->p->w.arena), kept);
   assert_int_equal(s->live ? s->live() : 0, device);
 }
 
@@ -152,7 +157,7 @@ static void check_here(World *w, const char *device) {
     memory[i] = aligned_alloc(64, sizeof(float) * POINTS);
     memset(memory[i], 0, sizeof(float) * POINTS);
   }
-  Side s = {device, {NULL, NULL}, {memory[0], memory[1]}, NULL};
+  CallerSide s = {device, {NULL, NULL}, {memory[0], memory[1]}, NULL};
   check_calls(w, &s);
   check_plans(w, &s);
   free(memory[0]);
@@ -166,7 +171,7 @@ WORLD_TEST(test_reference) { check_here(w, "ref"); }
 static void check_gpu(World *w, const char *device, const char *library, const char *alloc, const char *release) {
   void *driver = dlopen(library, RTLD_NOW);
   int (*take)(void **p, size_t size) = NULL, (*give)(void *p) = NULL, (*live)(void) = NULL;
-  Side s = {device, {NULL, dlsym(driver, "standin_stream")}, {NULL, NULL}, NULL};
+  CallerSide s = {device, {NULL, dlsym(driver, "standin_stream")}, {NULL, NULL}, NULL};
   StcPlan *first;
   *(void **)&take = dlsym(driver, alloc);
   *(void **)&give = dlsym(driver, release);
