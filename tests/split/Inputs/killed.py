@@ -1,7 +1,8 @@
 """killed.py HOW[,PATTERN] FOLDER COMMAND...: starts several processes, and kills one of them (HOW is one_rank, or first_rank, which
 writes, or second_rank with a launcher that was stopped and ends nobody) or sends all of them Ctrl-C (control_c). All must be gone soon,
 and FOLDER as it was but for names that match PATTERN, of which there must be some. One of the ranks that are left says which one is
-missing. Where some have process numbers of their own, as ranks of several machines have, the message says the machine, too."""
+missing. Where some have process numbers of their own, as ranks of several machines have, the message says the machine, too; the launcher
+is stopped there whichever is killed, for it may end the others before what they hear by the network has come to them."""
 import fnmatch
 import os
 import signal
@@ -77,8 +78,11 @@ def ended(kill):
     time.sleep(0.4)
     assert run.poll() is None, run.stderr.read().decode()
     known = {pid: own_number(pid) for pid in children(word)}
+    held = kill is second_rank or far and kill is not control_c
+    if held:
+        os.kill(launcher(run.pid), signal.SIGSTOP)
     killed = known.get(kill(run, sorted(known)))
-    if kill is second_rank:
+    if held:
         wait("processes are left", lambda: all(map(is_over, known)), GONE)
         os.killpg(run.pid, signal.SIGCONT)
     wait("the launcher goes on", lambda: run.poll() is not None, GONE)
@@ -106,9 +110,8 @@ def first_rank(_, pids):
     return min(pids)
 
 
-def second_rank(run, pids):
-    """Stops the launcher, and kills the second process."""
-    os.kill(launcher(run.pid), signal.SIGSTOP)
+def second_rank(_, pids):
+    """Kills the second process."""
     os.kill(pids[1], signal.SIGKILL)
     return pids[1]
 
