@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Compile time of every example for NVIDIA: seconds of processor time of the whole process, which other work on the machine hardly changes, least of several.
 
-  compile_time.py [--check] STC
+  compile_time.py [--check] [--only=examples|many] STC
 
 The passes are what writing kernel IR takes beyond writing the program's syntax tree: 25 ms at most, but for anisotropic_diffusion.
 
 Behind the examples come programs of many fields, of many stencils and of many layers, which stop at kernel IR, for NVIDIA and for this CPU, with
-the memory that they take, too.
+the memory that they take, too. --only measures the examples, or those programs.
 
 Prints a markdown table. --check fails if a program takes longer than its limit: 0.3 s, or 0.6 s with mathematical functions from libclc, doubled to leave room for busy machines,
 and times what this machine takes longer than a quiet one for a loop of Python. Each is measured once; who is beyond that again and again, as is the loop.
@@ -126,22 +126,31 @@ def check_many(stc, folder, judge):
     return slow
 
 
+def check_examples(stc, folder, judge):
+    """Prints the rows of the examples, and returns those that take too long."""
+    slow, out = [], os.path.join(folder, "out.ptx")
+    print("| program | seconds | limit | of them passes |\n|---|---|---|---|")
+    start = seconds(stc, PROGRAMS[0], out, 10, 0, ["-emit=ast"])
+    for path in PROGRAMS:
+        took, late = judge.least(limit(path), lambda *how: seconds(stc, path, out, *how))
+        passes, late_passes = judge.least(passes_limit(path), lambda n, enough: seconds(stc, path, out, n, enough + start, ["-emit=kir"]) - start)
+        name = os.path.splitext(os.path.basename(path))[0]
+        print("| %s | %.3f | %.1f | %.3f |" % (name, took, limit(path), passes), flush=True)
+        if late or late_passes:
+            slow.append(name)
+    return slow
+
+
 def main():
     flags = [a for a in sys.argv[1:] if a.startswith("--")]
     stc = [a for a in sys.argv[1:] if not a.startswith("--")][0]
-    slow = []
-    print("| program | seconds | limit | of them passes |\n|---|---|---|---|")
+    only, slow = next((a.partition("=")[2] for a in flags if a.startswith("--only=")), ""), []
     with tempfile.TemporaryDirectory() as folder:
-        out, judge = os.path.join(folder, "out.ptx"), Judge("--check" in flags)
-        start = seconds(stc, PROGRAMS[0], out, 10, 0, ["-emit=ast"])
-        for path in PROGRAMS:
-            took, late = judge.least(limit(path), lambda *how: seconds(stc, path, out, *how))
-            passes, late_passes = judge.least(passes_limit(path), lambda n, enough: seconds(stc, path, out, n, enough + start, ["-emit=kir"]) - start)
-            name = os.path.splitext(os.path.basename(path))[0]
-            print("| %s | %.3f | %.1f | %.3f |" % (name, took, limit(path), passes), flush=True)
-            if late or late_passes:
-                slow.append(name)
-        slow += check_many(stc, folder, judge)
+        judge = Judge("--check" in flags)
+        if only != "many":
+            slow += check_examples(stc, folder, judge)
+        if only != "examples":
+            slow += check_many(stc, folder, judge)
     if slow:
         print("too slow: " + ", ".join(slow))
     return 1 if slow and "--check" in flags else 0
