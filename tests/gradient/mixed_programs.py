@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Gradients of random programs of several kinds, each by the reference's tape and in two settings of the host or of the simulator, with schedules and parts that chance chooses,
 and half of them also within less memory: all but the tape give the same bits. What a linear loss becomes by other fields is what its derivatives say.
-`mixed_programs.py STC [--programs=N] [--seed=S] [--seconds=S] [--kind=KIND] [--print=SEED] [--verbose]`; a program that fails is printed with the command that repeats it."""
+With --device=cuda:0, or another device, both settings are of that device.
+`mixed_programs.py STC [--device=DEVICE] [--programs=N] [--seed=S] [--seconds=S] [--kind=KIND] [--print=SEED] [--verbose]`; a program that fails is printed with the command that repeats it."""
 import argparse, collections, math, os, random, re, sys, tempfile, time
 
 from random_programs import Case, Maker, Refused, differ
@@ -162,8 +163,8 @@ def kind_of(seed):
     return random.Random(seed * 29 + 10).choice(KINDS)
 
 
-def settings(seed, rank, members):
-    """Two settings whose results are the same bits, both on the host or in the simulator: functions such as sin are others' there. Schedules are as stc chooses them for grids of several sizes, or said; some grids are cut into parts."""
+def settings(seed, rank, members, given=None):
+    """Two settings whose results are the same bits, both on the host or in the simulator: functions such as sin are others' there. Schedules are as stc chooses them for grids of several sizes, or said; some grids are cut into parts. `given`: the device."""
     rnd = random.Random(seed * 31 + 11)
     sizes = {1: [29, 3000, 10 ** 6], 2: [12, 300, 3000], 3: [8, 60, 300]}[rank]
     def one(device):
@@ -175,6 +176,7 @@ def settings(seed, rank, members):
             words.append("--split=" + rnd.choice(["2", "3"] + ["2x2"] * (rank > 1)))
         return device, words
     device, gpu = rnd.choice(["host", "sim"]), rnd.random() < 0.3
+    device, gpu = given or device, gpu and not given
     return one(device), one(device)
 
 
@@ -220,11 +222,11 @@ def wrong_slope(case, setting, j, g):
     return None
 
 
-def check(stc, seed, kind):
+def check(stc, seed, kind, device):
     maker = MAKERS[kind]
     with tempfile.TemporaryDirectory() as at:
         case = Case(stc, at, seed, False, maker)
-        first, second = settings(seed, case.m.rank, case.m.members)
+        first, second = settings(seed, case.m.rank, case.m.members, device)
         try:
             j, g = computed(case, first)
             if repr(computed(case, second)) != repr((j, g)):
@@ -247,6 +249,7 @@ def check(stc, seed, kind):
 def main():
     o = argparse.ArgumentParser(description=__doc__)
     o.add_argument("stc")
+    o.add_argument("--device", help="both settings are of that device")
     o.add_argument("--programs", type=int, default=24)
     o.add_argument("--seed", type=int, default=1)
     o.add_argument("--seconds", type=float, default=1e9, help="begin no program after so long")
@@ -260,18 +263,18 @@ def main():
         if a.show is not None:
             with tempfile.TemporaryDirectory() as at:
                 case = Case(a.stc, at, seed, False, MAKERS[kind])
-                print("// %s, %s\n%sgradient %s to %s;" % (kind, settings(seed, case.m.rank, case.m.members), case.text, case.terms, ", ".join(case.names)))
+                print("// %s, %s\n%sgradient %s to %s;" % (kind, settings(seed, case.m.rank, case.m.members, a.device), case.text, case.terms, ", ".join(case.names)))
             return 0
         if time.time() - start > a.seconds:
             break
-        what, told = check(a.stc, seed, kind)
+        what, told = check(a.stc, seed, kind, a.device)
         count[what] += 1
         of[kind] += what == "ok"
         worst[kind] = max(worst[kind], told) if what == "ok" else worst[kind]
         if what == "failed" or what == "refused" and a.verbose:
             print("seed %d, %s, %s: %s" % (seed, kind, what, told), flush=True)
         if what == "failed":
-            print("  %s %s %s --seed=%d --programs=1%s" % (sys.executable, __file__, a.stc, seed, " --kind=" + a.kind if a.kind else ""), flush=True)
+            print("  %s %s %s --seed=%d --programs=1%s%s" % (sys.executable, __file__, a.stc, seed, " --kind=" + a.kind if a.kind else "", " --device=" + a.device if a.device else ""), flush=True)
     print("%d programs agree, %d refused, %d failed; by kind: %s" % (count["ok"], count["refused"], count["failed"], ", ".join("%d %s (%.2g)" % (of[k], k, worst[k]) for k in MAKERS)))
     for why, n in REASONS.most_common(6):
         print("%d settings refused: %s" % (n, why))

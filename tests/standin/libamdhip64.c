@@ -20,7 +20,14 @@
 #include <string.h>
 
 enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, NOT_FOUND = 500, LAUNCH_FAILED = 719 };
-enum { MAX_ALLOCATIONS = 64, MAX_KERNELS = 32, MAX_ARGS = 32, MAX_EVENTS = 8, NT_AMDGPU_METADATA = 32 };
+enum {
+  MAX_ALLOCATIONS = 64,
+  MAX_KERNELS = 32,
+  MAX_MODULES = 4,
+  MAX_ARGS = 32,
+  MAX_EVENTS = 8,
+  NT_AMDGPU_METADATA = 32
+};
 
 /* An argument as the metadata describes it. */
 typedef struct Arg {
@@ -34,6 +41,12 @@ typedef struct Kernel {
   int nargs;
   Arg args[MAX_ARGS];
 } Kernel;
+/* What was loaded, and its kernels. */
+typedef struct Loaded {
+  bool used;
+  int nkernels;
+  Kernel kernels[MAX_KERNELS];
+} Loaded;
 /* Memory handed out. */
 typedef struct Allocation {
   char *p;
@@ -65,14 +78,14 @@ enum { MAX_OUT = 16, MAX_STREAMS = 16 };
 /* The one device there is, in the state that the calls have brought it to. */
 static struct {
   int device;
-  bool counted, set, loaded;
+  bool counted, set;
   int copies; /* within the device */
   Stream streams[MAX_STREAMS];
   void *pinned[MAX_OUT];
   Out outs[MAX_OUT];
   int front; /* launches but those beside others */
-  int nkernels;
-  Kernel kernels[MAX_KERNELS];
+  Loaded modules[MAX_MODULES];
+  Loaded *reading; /* the one whose metadata is read */
   Allocation allocations[MAX_ALLOCATIONS];
   Event events[MAX_EVENTS];
   int launches_since_sync;
@@ -256,8 +269,8 @@ static void read_kernel(Reader *r) {
     else
       skip(r);
   }
-  if (rt.nkernels < MAX_KERNELS)
-    rt.kernels[rt.nkernels++] = k;
+  if (rt.reading->nkernels < MAX_KERNELS)
+    rt.reading->kernels[rt.reading->nkernels++] = k;
 }
 
 /* The metadata: a map whose entry amdhsa.kernels is what matters. */
@@ -540,37 +553,60 @@ int hipModuleLoadData(void **module, const void *image) {
   call("hipModuleLoadData");
   if (!rt.set)
     return fault("hipModuleLoadData before hipSetDevice");
-  if (rt.loaded)
-    return fault("hipModuleLoadData twice");
-  if (!read_image(image))
+  for (int i = 0; i < MAX_MODULES; i++) {
+    if (rt.modules[i].used)
+      continue;
+    rt.reading = &rt.modules[i];
+    *rt.reading = (Loaded){.used = true};
+    *module = rt.reading;
+    if (read_image(image))
+      return SUCCESS;
+    rt.reading->used = false;
     return fault("hipModuleLoadData: no AMDGPU code object with metadata");
-  rt.loaded = true;
-  *module = &rt.loaded;
-  return SUCCESS;
+  }
+  return fault("hipModuleLoadData: more modules than the stand-in keeps");
+}
+
+/* Module `m` if it is loaded, else NULL. */
+static Loaded *loaded(void *m) {
+  for (int i = 0; i < MAX_MODULES; i++)
+    if (m == &rt.modules[i] && rt.modules[i].used)
+      return m;
+  return NULL;
+}
+
+/* Is `k` a kernel of a module that is loaded? */
+static bool is_kernel(const Kernel *k) {
+  for (int i = 0; i < MAX_MODULES; i++) {
+    const Loaded *m = &rt.modules[i];
+    if (m->used && k >= m->kernels && k < m->kernels + m->nkernels)
+      return true;
+  }
+  return false;
 }
 
 int hipModuleUnload(void *module) {
   call("hipModuleUnload");
-  if (module != &rt.loaded || !rt.loaded)
+  if (!loaded(module))
     return fault("hipModuleUnload of what was not loaded");
-  rt.loaded = false;
-  rt.nkernels = 0;
+  loaded(module)->used = false;
   return SUCCESS;
 }
 
 int hipModuleGetFunction(void **f, void *module, const char *name) {
   call("hipModuleGetFunction %s", name);
-  if (module != &rt.loaded || !rt.loaded)
+  Loaded *m = loaded(module);
+  if (!m)
     return fault("hipModuleGetFunction of a module that is not loaded");
-  for (int i = 0; i < rt.nkernels; i++)
-    if (strcmp(rt.kernels[i].name, name) == 0)
-      return *f = &rt.kernels[i], SUCCESS;
+  for (int i = 0; i < m->nkernels; i++)
+    if (strcmp(m->kernels[i].name, name) == 0)
+      return *f = &m->kernels[i], SUCCESS;
   return NOT_FOUND;
 }
 
 int hipFuncGetAttribute(int *value, int attribute, void *f) {
   const Kernel *k = f;
-  if (k < rt.kernels || k >= rt.kernels + rt.nkernels)
+  if (!is_kernel(k))
     return fault("hipFuncGetAttribute of what hipModuleGetFunction did not give");
   *value = attribute == 1 ? (int)k->group_size : attribute == 4 ? 32 : 0;
   return SUCCESS;
@@ -607,7 +643,7 @@ int hipModuleLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsign
   stream = MAIN(stream);
   if (to_fail("hipModuleLaunchKernel"))
     return LAUNCH_FAILED;
-  if (k < rt.kernels || k >= rt.kernels + rt.nkernels)
+  if (!is_kernel(k))
     return fault("launch of what hipModuleGetFunction did not give");
   if (stream && !made(stream))
     return fault("%s: a stream that was not made", k->name);
@@ -737,8 +773,9 @@ int hipEventElapsedTime(float *milliseconds, void *start, void *end) {
 
 /* At the end everything must have been given back. */
 __attribute__((destructor)) static void at_end(void) {
-  if (rt.loaded)
-    fault("a module was left loaded");
+  for (int i = 0; i < MAX_MODULES; i++)
+    if (rt.modules[i].used)
+      fault("a module was left loaded");
   if (memory_used())
     fault("%zu bytes of device memory were left", memory_used());
   for (int i = 0; i < MAX_OUT; i++)

@@ -37,6 +37,10 @@ int main(int argc, char **argv) {
   }
   for (int i = 0; i < N; i++)
     k += by_k[i];
+#ifdef GPU
+  backward_close();
+  backward_back_close();
+#endif
   if (wrong || argc < 3)
     return puts(wrong ? wrong : "no files are named"), 1;
   printf("gradient: value %.17g\ngradient: T in by/T.npy\ngradient: q in by/q.npy\ngradient: k %.17g\n", value, k);
