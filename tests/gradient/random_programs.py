@@ -361,7 +361,7 @@ class Case:
                 self.names = [n for n in self.names if n not in idle]
                 continue
             raise (Refused if idle or "gradient" in done.stderr and "does not influence" in done.stderr or "is computed only where" in done.stderr or
-                   "is not computed where" in done.stderr else RuntimeError)("exit %d: %s" % (done.returncode, done.stderr))
+                   "is not computed where" in done.stderr or "could stretch; leave out" in done.stderr else RuntimeError)("exit %d: %s" % (done.returncode, done.stderr))
         got = {}
         for line in done.stdout.splitlines():
             w = line.split()
