@@ -1,30 +1,8 @@
 /* gather.c: what the pieces of a stencil contribute, as stencils: the first one computes at the pieces' points what
  * others gather, in temp fields, and adds what belongs to the point itself; the second one gathers. */
-#include "passes/transpose/transpose.h"
+#include "passes/transpose/gather.h"
 
 #include "passes/base/tuning.h"
-
-/* A temp field on `box`, a piece's region or that of several, that holds bases[k] of the code of piece number k, NULL:
- * nothing; around[d]: beyond an edge of dimension d it is what is at the other side, else 0. wider: to go around it has
- * more points than the region, where it is 0. is_bar: it is no temp field, but the derivative by a target that is. */
-typedef struct Kept {
-  const Value **bases;
-  bool around[MAX_RANK], wider, is_bar;
-  Box box;
-  int32_t field;
-} Kept;
-
-/* A stencil being undone. `own`: field f of m is changed by the first stencil, by way of all its contributions, which
- * are to the point alone; `whole`: a target that the stencil sets everywhere; `set`: a target. */
-typedef struct Gather {
-  Transpose *x;
-  const Stencil *st;
-  int n, nkept;
-  Contribution *list;
-  Kept *kept;
-  Undo *undo; /* by piece */
-  bool *own, *whole, *set, *hit;
-} Gather;
 
 /* The distance from affine `y` up to `x`, if it is known, or else from `z`, or INT64_MAX. */
 static int64_t at_most(Affine x, Affine y, Affine z, int64_t off) {
@@ -55,7 +33,7 @@ static const Box *bar_box(const Transpose *x, int f) { return &x->b->fields[x->b
 
 /* Does a periodic field's derivative in dimension `d` gather around the edge? Then the temp field `k` is as wide as
  * that field there. False after reporting that it may be wider than that. */
-static bool goes_around(Gather *g, const Contribution *c, int d, Kept *k) {
+static bool goes_around(Gather *g, const Contribution *c, int d, KeptBase *k) {
   const Box *box = c->over, *in = &g->x->m->fields[c->field].box;
   bool all = affine_equal(box->lo[d], in->lo[d]) && affine_equal(box->hi[d], in->hi[d]);
   if (!all && leaves(g, box, c->field, d, 0, c->off[d]) <= 0 && leaves(g, box, c->field, d, 1, c->off[d]) <= 0)
@@ -85,7 +63,7 @@ static int32_t field_here(const Value *v) {
 /* The derivative by a target of the stencil that holds what is to be kept in `k`, for contribution `c`: since the
  * stencil sets that target everywhere, the derivative by what it was before is new, and until it is written, together
  * with what is gathered from it, the old one is still there. -1: none is that. */
-static int32_t bar_that_has(const Gather *g, const Kept *k, const Contribution *c) {
+static int32_t bar_that_has(const Gather *g, const KeptBase *k, const Contribution *c) {
   const Transpose *x = g->x;
   int target = -1;
   for (int f = 0; f < x->m->nfields; f++)
@@ -107,7 +85,7 @@ static int32_t bar_that_has(const Gather *g, const Kept *k, const Contribution *
 static int32_t keep(Gather *g, const Contribution *c) {
   Transpose *x = g->x;
   int rank = x->m->grid.rank;
-  Kept k = {.bases = c->bases, .box = *c->over};
+  KeptBase k = {.bases = c->bases, .box = *c->over};
   for (int d = 0; d < rank; d++)
     if (x->m->fields[c->field].outside[d] == OUTSIDE_PERIODIC && !goes_around(g, c, d, &k))
       x->failed = true;
@@ -132,64 +110,6 @@ static int32_t keep(Gather *g, const Contribution *c) {
   k.field = k.is_bar ? k.field : transpose_field(x, f);
   ARENA_PUSH(x->a, g->kept, g->nkept, k);
   return k.field;
-}
-
-/* ---- what pieces contribute alike */
-
-/* Are the factors, the same at all points each, computed alike? */
-static bool same_factor(const Value *a, const Value *b) {
-  if (!a || !b)
-    return a == b;
-  const Op *p = a->def, *q = b->def;
-  bool same = p->code == q->code && a->type == b->type && p->sym == q->sym && p->noperands == q->noperands &&
-              (p->code != OP_CONST || const_same(p->cval, q->cval, a->type));
-  for (int i = 0; i < p->noperands && same; i++)
-    same = same_factor(p->operands[i], q->operands[i]);
-  return same;
-}
-
-/* Do the two contribute to the same place of the same field, times the same? */
-static bool is_alike(const Gather *g, const Contribution *a, const Contribution *b) {
-  bool same = a->field == b->field && !a->term.where && !b->term.where && a->term.base->type == b->term.base->type;
-  for (int d = 0; d < g->x->m->grid.rank; d++)
-    same = same && a->off[d] == b->off[d];
-  return same && same_factor(a->term.factor, b->term.factor);
-}
-
-/* Has what several pieces contribute alike, and which are a box together, be gathered once: so a layer's pieces and
- * those beside it share a field of all of the grid, and what is gathered from it does not ask where that lies. */
-static void join(Gather *g) {
-  int npieces = g->st->npieces;
-  bool *has = ARENA_ARRAY(g->x->a, bool, npieces + 1);
-  for (int i = 0; i < g->n; i++) {
-    g->list[i].over = g->undo[g->list[i].piece].box;
-    g->list[i].bases = ARENA_ARRAY(g->x->a, const Value *, npieces + 1);
-    g->list[i].bases[g->list[i].piece] = g->list[i].term.base;
-  }
-  for (int i = 0; i < g->n; i++) {
-    Contribution *c = &g->list[i];
-    if (npieces < 2 || c->field < 0 || g->own[c->field] || c->joined)
-      continue;
-    const Value **bases = ARENA_ARRAY(g->x->a, const Value *, npieces + 1);
-    int *of = ARENA_ARRAY(g->x->a, int, g->n + 1), nof = 0;
-    bases[c->piece] = c->term.base;
-    for (int j = i + 1; j < g->n; j++) {
-      const Contribution *other = &g->list[j];
-      if (bases[other->piece] || other->joined || !is_alike(g, c, other))
-        continue;
-      bases[other->piece] = other->term.base;
-      of[nof++] = j;
-    }
-    Box *box = ARENA_NEW(g->x->a, Box);
-    for (int k = 0; k < npieces; k++)
-      has[k] = bases[k];
-    if (!nof || !pieces_box(g->x->m, g->st, has, box))
-      continue;
-    c->over = box;
-    c->bases = bases;
-    for (int k = 0; k < nof; k++)
-      g->list[of[k]].joined = true;
-  }
 }
 
 /* ---- what sizes say */
@@ -347,24 +267,11 @@ static void leave_shares(Gather *g, int k, Piece *p, Value ***values) {
   }
 }
 
-/* Are `points` points across of dimension `d` of `box` few? */
-static bool is_few(int64_t points, const Box *box, int d) {
-  int64_t all;
-  return points <= tuning.thin_across &&
-         (!affine_diff(box->hi[d], box->lo[d], &all) || (double)(all + 1) >= tuning.thin_part * (double)points);
-}
-
 /* Are all pieces of the stencil thin regions of the grid? */
 static bool all_thin(const Gather *g, const Stencil *st) {
-  for (int k = 0; k < st->npieces; k++) {
-    const Box *box = &st->pieces[k].box;
-    bool thin = false;
-    int64_t last;
-    for (int d = 0; d < g->x->m->grid.rank; d++)
-      thin = thin || (affine_diff(box->hi[d], box->lo[d], &last) && is_few(last + 1, &g->x->m->grid, d));
-    if (!thin)
+  for (int k = 0; k < st->npieces; k++)
+    if (!is_thin_box(g, &st->pieces[k].box))
       return false;
-  }
   return true;
 }
 
@@ -779,7 +686,7 @@ void gather_stencil(Transpose *x, const Stencil *st, const int32_t *version, Val
   undo_pieces(&g, version, seed, loss);
   sort_fields(&g);
   leave_temps(&g);
-  join(&g);
+  gather_join(&g);
   for (int i = 0; i < g.n && !x->failed; i++)
     if (g.list[i].field >= 0 && !g.own[g.list[i].field] && !g.list[i].joined)
       keep(&g, &g.list[i]);

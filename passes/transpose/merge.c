@@ -6,7 +6,8 @@
  *
  * So what gathers derivatives by a field goes together with what undoes, at the point, the stencil that had made the
  * field. It is merged if it may stand right behind the other one, or that right before it, which no stencil in between
- * forbids; results do not change by a bit. */
+ * forbids; results do not change by a bit, but that what thin regions add is added behind what a stencil of all of the
+ * grid adds (only_sums). */
 #include "passes/transpose/transpose.h"
 
 /* What a stencil does with field f: it reads it at its points, or at others; it sets it. */
@@ -40,6 +41,55 @@ static bool hold(const Module *m, const Stencil *a, const Stencil *b) {
     any = (s.sets && (t.sets || t.here || t.near)) || (t.sets && (s.here || s.near));
   }
   return any;
+}
+
+/* Is all that piece `p` does with field `f` that it adds to it, at the point? */
+static bool only_adds(const Piece *p, int f) {
+  const Value *v = NULL;
+  for (const Op *op = p->body->first; op; op = op->next) {
+    bool reads = op_reads_field(op) && op->sym == f;
+    for (int d = 0; d < MAX_RANK && reads; d++)
+      if (v || op->code != OP_ACCESS || op->off[d] != 0)
+        return false;
+    v = reads ? op->results[0] : v;
+  }
+  while (v) {
+    const Op *user = NULL;
+    int uses = 0, operand = 0;
+    for (const Op *op = p->body->first; op; op = op->next)
+      for (int i = 0; i < op->noperands; i++)
+        if (op->operands[i] == v) {
+          uses++;
+          user = op;
+          operand = i;
+        }
+    if (uses == 1 && user == p->body->last)
+      return p->targets[operand] == f;
+    if (uses != 1 || user->code != OP_ADD)
+      return false;
+    v = user->results[0];
+  }
+  for (int t = 0; t < p->ntargets; t++)
+    if (p->targets[t] == f)
+      return false;
+  return true;
+}
+
+/* Is all that the stencils have in common that both add to fields? Then it does not matter which comes first, but for
+ * rounding. */
+static bool only_sums(const Module *m, const Stencil *a, const Stencil *b) {
+  for (int f = 0; f < m->nfields; f++) {
+    Touch s = touch(a, f), t = touch(b, f);
+    if (!(s.sets && (t.sets || t.here || t.near)) && !(t.sets && (s.here || s.near)))
+      continue;
+    for (int k = 0; k < a->npieces; k++)
+      if (!only_adds(&a->pieces[k], f))
+        return false;
+    for (int k = 0; k < b->npieces; k++)
+      if (!only_adds(&b->pieces[k], f))
+        return false;
+  }
+  return true;
 }
 
 /* Have the stencils the same regions, piece by piece? */
@@ -132,7 +182,7 @@ static bool merge(Transpose *x, int i, int j) {
   if (!same_regions(&list[i], &list[j]) || !follows(b, &list[i], &list[j]))
     return false;
   for (int k = i + 1; k < j; k++) {
-    up = up && !hold(b, &list[k], &list[j]);
+    up = up && (!hold(b, &list[k], &list[j]) || only_sums(b, &list[k], &list[j]));
     down = down && !hold(b, &list[i], &list[k]);
   }
   if (!up && !down)

@@ -6,6 +6,7 @@
  *   active.c      which fields and scalars matter: what the losses depend on, of what is differentiated by
  *   adjoint.c     a body backwards, op by op: what each access contributes
  *   gather.c      contributions as stencils that gather
+ *   join.c        which of them are gathered together
  *   pieces.c      pieces that are a box together
  *   merge.c       stencils that take what others make at the point alone, as parts of these
  *   unroll.c      repeats written out, and numbers that the step updates
@@ -170,7 +171,7 @@ typedef struct Contribution {
   int64_t off[MAX_RANK];
   Term term;
   Loc loc;
-  const Box *over;     /* where pieces contribute this: `piece`, or all that contribute alike (gather.c) */
+  const Box *over;     /* where pieces contribute this: `piece`, or all that contribute alike (join.c) */
   const Value **bases; /* by piece what they contribute there, NULL: nothing */
   bool joined, thin;   /* to another one; it is gathered in a thin region, in a stencil of its own */
 } Contribution;
