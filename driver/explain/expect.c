@@ -15,6 +15,36 @@ typedef struct ExpectArgs {
   Expected *out;
 } ExpectArgs;
 
+/* Notes of kernel `x`, if no other had as many registers, what room it has on a core of `t`. */
+static void note_room(const TargetInfo *t, const ExplainedKernel *x, Expected *out) {
+  const LaunchLoad *l = &x->load;
+  int32_t most = t->most_registers > 0 ? t->most_registers : MOST_REGISTERS;
+  if (l->spilled > out->spilled)
+    out->spilled = l->spilled;
+  if (l->registers <= out->registers)
+    return;
+  out->registers = out->most_registers = l->registers;
+  out->blocks = x->time.occupancy.blocks;
+  while (out->most_registers < most &&
+         model_occupancy(t, l->work.threads, out->most_registers + 1, l->shared).blocks >= out->blocks)
+    out->most_registers++;
+}
+
+/* Notes what binds the longest of the launches, if their sum is what is expected: warp pipelines are expected by a
+ * time a point. */
+static void note_bound(const Explanation *e, Expected *out) {
+  const LaunchTime *longest = NULL;
+  for (int i = 0; i < e->nkernels; i++)
+    if (!e->list[i].beside && (!longest || e->list[i].time.seconds > longest->seconds))
+      longest = &e->list[i].time;
+  if (!longest || longest->seconds <= 0 || e->schedule.family == FAMILY_WARPS)
+    return;
+  double alone = longest->alone[longest->bound];
+  bool launching = longest->launch > alone;
+  out->bound = launching ? "beginning its launches" : bound_name(longest->bound);
+  out->share = (launching ? longest->launch : alone) / longest->seconds;
+}
+
 /* Finds the figures. */
 static StcStatus expect_guarded(void *arg) {
   ExpectArgs *a = arg;
@@ -33,13 +63,9 @@ static StcStatus expect_guarded(void *arg) {
     return STC_INPUT;
   explain_kernels(&e);
   *a->out = (Expected){.gpts = e.gpts, .redundancy = e.nlaunches ? e.launches[0].redundancy.cells : 1};
-  for (int i = 0; i < e.nkernels; i++) {
-    const LaunchLoad *l = &e.list[i].load;
-    if (l->registers > a->out->registers)
-      a->out->registers = l->registers;
-    if (l->spilled > a->out->spilled)
-      a->out->spilled = l->spilled;
-  }
+  for (int i = 0; i < e.nkernels; i++)
+    note_room(&e.info, &e.list[i], a->out);
+  note_bound(&e, a->out);
   return STC_OK;
 }
 

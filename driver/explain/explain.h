@@ -167,11 +167,14 @@ void explain_kernels(Explanation *e);
 
 /* ---------------------------------------------------------------- expect.c */
 
-/* What the model expects of a plan: GPts/s; registers of the kernel with most of them; 32-bit words
- * of it that do not fit them; points computed for each stored. */
+/* What the model expects of a plan: GPts/s; registers of the kernel with most of them, 32-bit words of it that do not
+ * fit them, its blocks at once on a core, and the most registers that leave room for as many; points computed for each
+ * stored. bound: what binds the launch that takes longest, which by itself would take `share` of the time; NULL: not
+ * known. */
 typedef struct Expected {
-  double gpts, redundancy;
-  int32_t registers, spilled;
+  double gpts, redundancy, share;
+  int32_t registers, spilled, blocks, most_registers;
+  const char *bound;
 } Expected;
 /* For a plan on a GPU whose grid has a size; false if it is another one, or its kernels were given. The device's card
  * is found by its name, else it is taken for its architecture's largest part. */

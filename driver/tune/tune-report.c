@@ -29,7 +29,8 @@ StcStatus tune_write_log(StcContext *c, const SearchSpace *s, const char *path) 
   OutFile f;
   if (!file_create(c, path, &f))
     return STC_IO;
-  fputs("state,family,T,gpts,registers,local,shared,expected,lower_s,code_s,assemble_s,load_s,verify_s,time_s,options,"
+  fputs("state,family,T,gpts,registers,local,shared,expected,bound,lower_s,code_s,assemble_s,load_s,verify_s,time_s,"
+        "options,"
         "schedule,why\n",
         f.to);
   for (int i = 0; i < s->n; i++) {
@@ -38,8 +39,9 @@ StcStatus tune_write_log(StcContext *c, const SearchSpace *s, const char *path) 
       continue;
     fprintf(f.to, "%s,%s,%d,%.6g,%d,%d,%lld,", candidate_state_name(k->state), family_name(k->family), k->T, k->gpts,
             k->kernel.registers, k->kernel.local, (long long)k->kernel.shared);
-    fprintf(f.to, "%.6g,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,", k->expected.gpts, k->cost.lower, k->cost.code,
-            k->cost.assemble, k->cost.load, k->cost.verify, k->cost.time);
+    fprintf(f.to, "%.6g,%s,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,", k->expected.gpts,
+            k->expected.bound ? k->expected.bound : "", k->cost.lower, k->cost.code, k->cost.assemble, k->cost.load,
+            k->cost.verify, k->cost.time);
     write_quoted(f.to, k->options);
     fputc(',', f.to);
     write_quoted(f.to, k->schedule);

@@ -83,6 +83,16 @@ static const char *beside_usual(const Tune *t) {
   return arena_printf(t->w.arena, "the default could not be measured (%s)", u->why);
 }
 
+/* Prints where the model was off, of the winner and the default. */
+static void tell_of_model(const Tune *t) {
+  const Candidate *best = t->search.best, *u = search_usual(&t->search);
+  const char *notes[] = {tune_model_note(&t->search.space, best, best == u ? "the default" : "the fastest"),
+                         best == u ? NULL : tune_model_note(&t->search.space, u, "the default")};
+  for (int i = 0; i < 2; i++)
+    if (notes[i])
+      fprintf(stderr, "%s\n", notes[i]);
+}
+
 /* Prints and stores the result. */
 static StcStatus report(Tune *t) {
   const Command *c = t->c;
@@ -96,6 +106,8 @@ static StcStatus report(Tune *t) {
             "in %.1f s\n",
             name, t->points, t->device.description, t->search.best->gpts, beside_usual(t), own_speeds(t),
             t->search.tried, t->search.measured, clock_seconds() - t->search.start);
+  if (!c->quiet)
+    tell_of_model(t);
   printf("%s\n", t->search.best->schedule);
   TuneKey key;
   StcStatus s = tune_key(&t->w, &t->subject, &t->device, t->points, &key);

@@ -4,6 +4,7 @@
  *   tune-order.c   in which order they are, by what was measured and what the model expects
  *   tune-search.c  trying them
  *   tune.c         the command
+ *   tune-model.c   of which schedules the cost model was off
  *   tune-report.c  the log (CSV) and the plot (SVG) of what was tried
  *   tune-entry.c   what goes into the database (tune-db.h)
  */
@@ -146,6 +147,12 @@ typedef struct Contender {
 /* The number of the one to take after `taken` rounds: the one with the highest median, but the default if that is among
  * them and not slower by more than noise. -1: all are out. */
 int contest_winner(Contender *all, int n, int taken);
+
+/* ---------------------------------------------------------------- the cost model: tune-model.c */
+
+/* What is to be said of the model where it expected of candidate `k`, called `name` there ("the default"), more or less
+ * by a factor that is worth telling than was measured: both speeds, and what speaks for which reason. NULL: nothing. */
+const char *tune_model_note(const SearchSpace *s, const Candidate *k, const char *name);
 
 /* ---------------------------------------------------------------- reports: tune-report.c */
 

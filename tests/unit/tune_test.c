@@ -285,6 +285,53 @@ WORLD_TEST(test_skip) {
               naive->state == CANDIDATE_WAITING);
 }
 
+/* The model is said to be off where a speed is more than 1.3 times the other, with what speaks for a reason: what does
+ * not fit the registers, fewer blocks for more registers, or what it takes to bind the launch. Of others it is said
+ * whether it was off of them, too. */
+WORLD_TEST(test_model) {
+  SearchSpace s;
+  space_fill(&s, w->w.arena, 1, true);
+  Candidate *k = expect(&s, "-schedule=naive", 100);
+  assert_null(tune_model_note(&s, k, "it"));
+  k->gpts = 129;
+  assert_null(tune_model_note(&s, k, "it"));
+  k->gpts = 77;
+  assert_null(tune_model_note(&s, k, "it"));
+  k->gpts = 140;
+  assert_string_equal(tune_model_note(&s, k, "it"),
+                      "the model was off: of it it expected 100 GPts/s, and that made 140, 1.40 times: it goes by a "
+                      "time a point for this kind of tiles as a whole");
+  k->expected =
+      (Expected){.gpts = 100, .registers = 64, .most_registers = 80, .blocks = 3, .bound = "memory", .share = 0.8};
+  k->kernel = (KernelInfo){.registers = 88};
+  assert_non_null(strstr(tune_model_note(&s, k, "it"), "1.40 times: it takes memory to bind it, for 80 % of the time"));
+  k->gpts = 70;
+  assert_non_null(strstr(tune_model_note(&s, k, "it"), "0.70 times: 88 registers a thread leave a core fewer blocks "
+                                                       "than 3, which 64 were expected to"));
+  k->kernel.registers = 80;
+  assert_non_null(strstr(tune_model_note(&s, k, "it"), "0.70 times: it takes memory to bind it"));
+  k->expected.spilled = 5;
+  k->kernel.local = 20;
+  assert_non_null(strstr(tune_model_note(&s, k, "it"), "0.70 times: it takes memory to bind it"));
+  k->kernel.local = 24;
+  assert_non_null(
+      strstr(tune_model_note(&s, k, "it"), "0.70 times: 24 bytes a thread do not fit the registers, 20 were"));
+  k->kernel.local = 0;
+  k->gpts = 140;
+  assert_non_null(
+      strstr(tune_model_note(&s, k, "it"), "1.40 times: 0 bytes a thread do not fit the registers, 20 were"));
+  Candidate *one = expect(&s, "-schedule=naive -block=128", 100), *two = expect(&s, "-schedule=naive -block=256", 100);
+  one->gpts = 131, two->gpts = 200;
+  const char *alike = "the middle one of all 3 made 1.40 times as much as expected, so it is off of the whole program";
+  assert_non_null(strstr(tune_model_note(&s, k, "it"), alike));
+  one->gpts = two->gpts = 99;
+  alike = "the middle one of all 3 made 0.99 times as much as expected, so it is off of this schedule";
+  assert_non_null(strstr(tune_model_note(&s, k, "it"), alike));
+  one->gpts = two->gpts = 50;
+  assert_non_null(
+      strstr(tune_model_note(&s, k, "it"), "0.50 times as much as expected, so it is off of this schedule"));
+}
+
 /* However little time there is, the default is measured first, and what the families give by themselves (here there is
  * no stream, and one is the default), and one of them wins; nothing else is begun. */
 WORLD_TEST(test_deadline) {
@@ -329,7 +376,7 @@ WORLD_TEST(test_reports) {
        .T = 2,
        .gpts = 150,
        .why = "",
-       .expected.gpts = 140,
+       .expected = {.gpts = 140, .bound = "memory"},
        .cost = {0.01, 0.5, 0.25, 2, 0.03, 0.04}},
       {.family = FAMILY_OVERLAP,
        .options = "-T=4",
@@ -350,10 +397,10 @@ WORLD_TEST(test_reports) {
   SearchSpace s = {w->w.arena, 4, all, 0};
   assert_int_equal(tune_write_log(w->c, &s, path), STC_OK);
   const char *log = text_of(w, path);
-  assert_non_null(strstr(log, "state,family,T,gpts,registers,local,shared,expected,lower_s,code_s,assemble_s,load_s,"
-                              "verify_s,time_s,options,schedule,why\ntimed,overlap,2,150,0,0,0,140,0.010,0.500,0.250,2."
-                              "000,0.030,0.040,\"-T=2\",\"-schedule=overlap -T=2 -elems=4x1\",\"\"\n"));
-  assert_non_null(strstr(log, "slow,overlap,4,100,0,0,0,0,0.000,0.000,0.000,0.000,0.000,0.000,\"-T=4\",\"-schedule="
+  assert_non_null(strstr(log, "state,family,T,gpts,registers,local,shared,expected,bound,lower_s,code_s,assemble_s,"
+                              "load_s,verify_s,time_s,options,schedule,why\ntimed,overlap,2,150,0,0,0,140,memory,0.010,"
+                              "0.500,0.250,2.000,0.030,0.040,\"-T=2\",\"-schedule=overlap -T=2 -elems=4x1\",\"\"\n"));
+  assert_non_null(strstr(log, "slow,overlap,4,100,0,0,0,0,,0.000,0.000,0.000,0.000,0.000,0.000,\"-T=4\",\"-schedule="
                               "overlap -T=4 -elems=8x1\",\"far \"\"behind\"\"\"\n"));
   assert_null(strstr(log, "naive"));
   assert_int_equal(tune_write_plot(w->c, w->w.arena, &s, "a < b", path), STC_OK);
