@@ -209,6 +209,25 @@ def table_small():
     return markdown(head, [[program, short_size(size)] + pair["f32"] + pair["f64"] for (program, size), pair in lines.items()])
 
 
+def table_searched(large=True):
+    """The default beside the best of a search on large grids, or on the sizes that people have; f32, then f64, in a line."""
+    lines = {}
+    for r in data("searched.json")["rows"]:
+        extents = [int(n) for n in r["size"].split("x")]
+        if (math.prod(extents) > LARGE) == large:
+            cells = [speed(r.get("naive"))] * (not large) + [speed(r["gpts"]), speed(r["best_gpts"]), "%.2f" % (r["gpts"] / r["best_gpts"])]
+            lines.setdefault((len(extents), extents if not large else 0, ORDER.index(r["program"]), r["program"], r["size"]), {})[r["type"]] = cells
+    head = ["program", "size"] + ["%s %s" % (type, what) for type in ("f32", "f64") for what in ("naive", "default", "best", "ratio")[large:]]
+    none = [""] * (4 - large)
+    rows = [[*key[3:4], short_size(key[4]), *pair.get("f32", none), *pair.get("f64", none)] for key, pair in sorted(lines.items())]
+    return markdown(head, rows)
+
+
+def table_sizes():
+    """The same on the sizes that people have."""
+    return table_searched(False)
+
+
 def cpu_speeds(case):
     """GPts/s of each peer of a case of peers/peers.py, and stc's over the best of the others, as it is and without time tiles."""
     gpts = {p: found["gpts"] for p, found in case["peers"].items()}
@@ -311,7 +330,7 @@ def table_readme():
 
 
 TABLES = {"large": table_large, "small": table_small, "cpu": table_cpu, "amd": table_amd, "amd_edges": table_amd_edges, "amd_means": table_amd_means,
-          "readme": table_readme, "parts": table_parts, "parts4": table_parts4}
+          "readme": table_readme, "searched": table_searched, "sizes": table_sizes, "parts": table_parts, "parts4": table_parts4}
 MARKED = re.compile(r"(<!-- table (\w+) -->\n).*?(<!-- end -->)", re.S)
 
 

@@ -2,7 +2,7 @@
 """chosen.py STC [--card=h200] [--programs=FOLDER] [--only=REGEX] [--all | --choices] [--out=FILE] [--against=FILE]: what stc's choices make of the
 best that was measured, and how far its expectations are off, by kept measurements.
 
-The measurements are docs/data/schedules.json, cost.json, sweep.json and tuned.json, all of one NVIDIA H200. For each program, type and grid
+The measurements are docs/data/schedules.json, cost.json, sweep.json, tuned.json and searched.json, all of one NVIDIA H200. For each program, type and grid
 stc is asked for its choice, without a device. If that schedule was timed, its speed over the best one's is the case's ratio; if not, the
 case has none and is named apart: nothing is known of it. A schedule that was timed several times has the median of these. Programs that are
 not in this repository (users' cases) are looked for in --programs, and left out without that.
@@ -24,7 +24,7 @@ import sys
 import fit
 
 DATA = os.path.join(fit.TOP, "docs", "data")
-FILES = ("schedules.json", "cost.json", "sweep.json", "tuned.json")
+FILES = ("schedules.json", "cost.json", "sweep.json", "tuned.json", "searched.json")
 DEFAULTS = {"chunk": "1", "ahead": "1", "tiles": "even"}
 
 

@@ -56,7 +56,7 @@ def write(values, names):
 def options(words):
     """The options of a schedule as docs/data/schedules.json has it, "overlap 8 8x32 6x1": its family and what its knobs are."""
     family, *values = words.split()
-    knobs = KNOBS if family != "naive" else ("block",)
+    knobs = {"naive": ("block",), "warps": tuple(k for k in KNOBS if k != "chunk")}.get(family, KNOBS)
     return " ".join(["-schedule=" + family] + ["-%s=%s" % pair for pair in zip(knobs, values)])
 
 

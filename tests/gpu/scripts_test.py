@@ -62,6 +62,41 @@ class Sweep(unittest.TestCase):
             sweep.evaluated([op("gamma", "f64")], {})
 
 
+class Searched(unittest.TestCase):
+    def test_lists_what_is_known_in_options_that_are_legal(self):
+        with tempfile.TemporaryDirectory() as folder:
+            text, status = script("searched.py", "--lists=2", folder)
+            self.assertEqual(status, 0, text)
+            rows = []
+            for i in range(2):
+                with open(os.path.join(folder, "list%d.json" % i), encoding="utf-8") as f:
+                    rows += json.load(f)
+        asked = {(r["program"], r["type"], r["size"]): r["ask"] for r in rows}
+        self.assertEqual(len(asked), len(rows))
+        self.assertIn("-schedule=naive", asked["star3d1r", "f64", "401x401x401"])
+        self.assertIn("-schedule=warps -T=16 -block=4x32 -elems=1x20 -ahead=3", asked["star2d1r", "f32", "16384x16384"])
+        path = os.path.join(HERE, "..", "..", "driver", "bench", "star2d1r.stn")
+        for schedule in asked["star2d1r", "f32", "16384x16384"]:
+            done = subprocess.run([STC, "-march=nvptx", "-mcpu=sm_90", "-emit=plan", "-o", "-", *schedule.split(), path], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_merges_with_what_stands(self):
+        with tempfile.TemporaryDirectory() as folder:
+            target = os.path.join(folder, "searched.json")
+            case = {"program": "star1d1r", "type": "f32", "size": "4096", "choice": "-schedule=naive -block=256", "gpts": 3.0, "best": "-schedule=stream -T=4",
+                    "best_gpts": 4.0, "tried": 2}
+            old = [{**case, "gpts": 1.0}, {**case, "size": "8192"}]
+            for name, rows in (("searched", old), ("sweep0", [{**case, "final": {"-schedule=stream -T=4": 4.0}}]),
+                               ("all0", [{**case, "schedule": "-schedule=naive -block=%d" % (128 * g), "gpts": g} for g in (2.0, 2.5)])):
+                with open(os.path.join(folder, name + ".json"), "w", encoding="utf-8") as f:
+                    json.dump({"device": "a card", "date": "2026-01-01", "rows": rows}, f)
+            text, status = script("searched.py", "--merge=" + target, folder)
+            self.assertEqual(status, 0, text)
+            with open(target, encoding="utf-8") as f:
+                rows = json.load(f)["rows"]
+            self.assertEqual(rows, [{**case, "date": "2026-01-01", "naive": 2.5}, {**case, "size": "8192"}])
+
+
 class Scaling(unittest.TestCase):
     def test_measures_all_and_says_what_failed(self):
         with tempfile.TemporaryDirectory() as folder:
