@@ -216,7 +216,7 @@ def table_searched(large=True):
         extents = [int(n) for n in r["size"].split("x")]
         if (math.prod(extents) > LARGE) == large:
             cells = [speed(r.get("naive"))] * (not large) + [speed(r["gpts"]), speed(r["best_gpts"]), "%.2f" % (r["gpts"] / r["best_gpts"])]
-            lines.setdefault((len(extents), extents if not large else 0, ORDER.index(r["program"]), r["program"], r["size"]), {})[r["type"]] = cells
+            lines.setdefault((len(extents), () if large else tuple(extents), ORDER.index(r["program"]), r["program"], r["size"]), {})[r["type"]] = cells
     head = ["program", "size"] + ["%s %s" % (type, what) for type in ("f32", "f64") for what in ("naive", "default", "best", "ratio")[large:]]
     none = [""] * (4 - large)
     rows = [[*key[3:4], short_size(key[4]), *pair.get("f32", none), *pair.get("f64", none)] for key, pair in sorted(lines.items())]
