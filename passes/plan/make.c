@@ -222,6 +222,13 @@ static double apart_seconds(PassContext *c, const Module *m, FamilyId family, Sc
   return ok ? time.seconds : INFINITY;
 }
 
+/* What plan `s` of `m`, which is cut as it says, is expected to take with tiles at edges: in three dimensions their
+ * loops are split, so that they have a kernel of their own. */
+static bool edges_time(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, ScheduleTime *out) {
+  return (m->grid.rank == GRID_RANK ? schedule_time_parted : schedule_time_with_edges)(c, plan_tiled_copy(m, s->T), s,
+                                                                                       size, out);
+}
+
 /* Makes plan `s` of module `m`, which is cut as it says, that of a launch a stencil, where all was left open and
  * stencils compute few points: tiles of several stencils compute these on all of the grid, or at least their halo.
  * Several time steps a tile may be worth that. `whole`: the module without a cut. *expected: the seconds a step that
@@ -232,12 +239,13 @@ static bool prefer_apart(PassContext *c, const Module *whole, const Module *m, S
   ScheduleTime t = {.seconds = INFINITY};
   if (want->family != FAMILY_AUTO || says_tile(want) || says_launches(want) || !c->target->simt || !has_thin_stencil(m))
     return true;
-  if (s->T > 1 && !schedule_time_with_edges(c, plan_tiled_copy(m, s->T), s, want->size, &t))
+  if (s->T > 1 && !edges_time(c, m, s, want->size, &t))
     return true;
   double tiled = apart_seconds(c, whole, FAMILY_OVERLAP, &tiles), each = apart_seconds(c, whole, FAMILY_NAIVE, &naive);
   const Schedule *best = each < tuning.clearly * tiled ? &naive : &tiles;
   *expected = t.seconds;
-  if (fmin(tiled, each) >= tuning.clearly * t.seconds || isinf(fmin(tiled, each)))
+  double part = schedule_lacks_many(&t) ? 1 / tuning.surely : tuning.clearly;
+  if (fmin(tiled, each) >= part * t.seconds || isinf(fmin(tiled, each)))
     return true;
   diag_remark(c->diags, no_loc(), "each stencil is a launch: those of few points then cover these alone");
   *s = *best;

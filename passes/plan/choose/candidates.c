@@ -20,7 +20,7 @@
  * too; above 8 cells a thread, and two columns, of steps of one field without roots alone: of others more is alive than
  * is counted, and they spill. What the counts miss up to 2^22 points, in five numbers: a streamed tile takes (rows /
  * 32)^0.09 times as long, and up to 1.23 where instructions bound it; a tile (threads / 256)^0.13 in blocks of more
- * than 256 threads in f32, (16 / warps of a core)^0.11 if these are fewer than 16, and 0.96 if threads have two
+ * than 256 threads (f64: 512), (16 / warps of a core)^0.11 if these are fewer than 16, and 0.96 if threads have two
  * columns. See docs/lab/model.md#lines-and-tiles-on-small-grids-in-rank-2-2026-11-23.
  *
  * Tiles whose cells stay in the registers of lanes are counted as what each lane computes, exchanges and trades with

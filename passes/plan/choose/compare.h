@@ -33,6 +33,10 @@ typedef struct ScheduleTime {
   int32_t registers, spilled, warps;
   const char *why;
 } ScheduleTime;
+/* Do many words lack in what was lowered? ptxas spills several times as many as are estimated then (126 for 25, a wave
+ * with layers in three dimensions), not fewer: so a rival none of whose words lack is taken unless it is expected to
+ * be much slower. */
+bool schedule_lacks_many(const ScheduleTime *time);
 /* The time that schedule `s`, which is resolved and legal, takes on a grid of extents `size` (NULL, or size[0] 0: a
  * large one) for stencil IR module `m`, which was tiled for s->T: it is lowered to be looked at, which takes some
  * milliseconds and no memory; `m` is as before. False if it cannot be: that is no error, and out->why says why. */

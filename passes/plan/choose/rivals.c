@@ -11,8 +11,9 @@
 #include <string.h>
 
 /* The plan that family `id` comes to for module `m`, whose step is neither cut nor repeated, where all else is open, in
- * *s, and the seconds a step that are expected of it; infinite: there is none. Messages are dropped. */
-static double rival_seconds(const PassContext *c, const Module *m, FamilyId id, Schedule *s) {
+ * *s, and the seconds a step that are expected of it; infinite: there is none. *lacks: registers lack. Messages are
+ * dropped. */
+static double rival_seconds(const PassContext *c, const Module *m, FamilyId id, Schedule *s, bool *lacks) {
   Schedule want = *c->schedule;
   PassContext with = *c;
   ScheduleTime time;
@@ -22,11 +23,10 @@ static double rival_seconds(const PassContext *c, const Module *m, FamilyId id, 
   with.diags = diags_quiet(c->arena);
   if (!plan_make(&with, m, s) || (!family_is_plain(s->family) && !plan_cut_apply(&with, cut, s)))
     return INFINITY;
-  return schedule_time_parted(&with, plan_tiled_copy(cut, s->T), s, want.size, &time) ? time.seconds : INFINITY;
+  bool ok = schedule_time_parted(&with, plan_tiled_copy(cut, s->T), s, want.size, &time);
+  *lacks = ok && time.spilled > 0;
+  return ok ? time.seconds : INFINITY;
 }
-
-/* Words that a thread lacks are many from this part of its registers on: few are loaded again beside other work. */
-enum { MANY_SPILLED = 16 };
 
 /* Does what is counted of plan `s` of `cut` say too little of it: its loop is longer than near caches hold, many
  * registers lack once it is lowered, or it makes several stencils of a single step, which a launch each would make as
@@ -34,7 +34,7 @@ enum { MANY_SPILLED = 16 };
 static bool counts_too_little(const Module *cut, const Schedule *s, const ScheduleTime *time) {
   int32_t n;
   last_level(cut, &n);
-  return MANY_SPILLED * time->spilled > time->registers || time->fetched > 0 || (s->T == 1 && n > 1);
+  return schedule_lacks_many(time) || time->fetched > 0 || (s->T == 1 && n > 1);
 }
 
 /* May family `id` be what `want` asks for, which leaves the family open: a launch a stencil makes one step, and is no
@@ -51,11 +51,13 @@ double prefer_rival(PassContext *c, const Module *m, const Module *cut, Schedule
   if (!schedule_time_parted(c, plan_tiled_copy(cut, s->T), s, c->schedule->size, &time) ||
       !counts_too_little(cut, s, &time))
     return 0;
-  double least = tuning.clearly * time.seconds;
+  double least = INFINITY;
   for (size_t i = 0; i < sizeof rivals / sizeof *rivals; i++) {
-    double seconds = may_be(c->schedule, rivals[i]) ? rival_seconds(c, m, rivals[i], &other) : INFINITY;
-    best = seconds < least ? other : best;
-    least = fmin(seconds, least);
+    bool lacks = false;
+    double seconds = may_be(c->schedule, rivals[i]) ? rival_seconds(c, m, rivals[i], &other, &lacks) : INFINITY,
+           limit = (schedule_lacks_many(&time) && !lacks ? 1 / tuning.surely : tuning.clearly) * time.seconds;
+    best = seconds < fmin(limit, least) ? other : best;
+    least = seconds < limit ? fmin(seconds, least) : least;
   }
   if (best.family == s->family)
     return time.seconds;

@@ -178,6 +178,11 @@ static bool same_tiles(const Schedule *a, const Schedule *b) {
   return a->family == b->family && schedule_same(a, b, KNOBS_NUMBERS | KNOBS_WORDS);
 }
 
+/* Words that a thread lacks are many from this part of its registers on: few are loaded again beside other work. */
+enum { MANY_SPILLED = 16 };
+
+bool schedule_lacks_many(const ScheduleTime *time) { return MANY_SPILLED * time->spilled > time->registers; }
+
 bool schedule_time(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, ScheduleTime *out) {
   ModelEntry own = {.s = *s}, *e = c->cache ? c->cache->entries : NULL;
   if (size && size[0])

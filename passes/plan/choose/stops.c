@@ -155,6 +155,8 @@ void plan_count_stops(const PlanQuery *q, PlanCandidates *all) {
       k->dropped = "it has more steps than runs make from one stop to the next";
     took[i] = k->dropped ? k->seconds : stopped(&c, k);
   }
-  for (int i = 0; i < all->n; i++)
+  for (int i = 0; i < all->n; i++) {
+    all->all[i].stopped = took[i] / all->all[i].seconds;
     all->all[i].seconds = took[i];
+  }
 }

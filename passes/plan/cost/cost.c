@@ -179,12 +179,15 @@ static double uncounted_stream(const PlanQuery *q, const PlanCandidate *k) {
 /* Threads of the blocks that are counted right: the usual ones. */
 static double usual_threads(void) { return (double)(tuning.tile_block[1][0] * tuning.tile_block[1][1]); }
 
-/* The same of an overlapped tile in rank 2: more where a core has few warps, and in f32 where many wait at a barrier
- * for each other; less of two columns, which share what they load. */
+/* The same of an overlapped tile in rank 2: more where a core has few warps, and where many wait at a barrier for each
+ * other (in f64 that was measured on targets with async copies alone); less of two columns, which share what they load.
+ */
 static double uncounted_tile(const PlanQuery *q, const PlanCandidate *k, const LaunchLoad *load) {
   double there = fmax(1, fmin(k->time.occupancy.blocks, ceil(load->blocks / q->t->cores))),
          threads = (double)load->work.threads, part = there * threads / q->t->lanes / measured.enough_warps,
-         wide = k->of->words > 1 ? 1 : pow(fmax(1, threads / usual_threads()), measured.wide_block_lost);
+         wide = k->of->words > 1 && !q->t->async_copy
+                    ? 1
+                    : pow(fmax(1, threads / (k->of->words * usual_threads())), measured.wide_block_lost);
   return wide * pow(fmin(1, part), -measured.few_warps_lost) * (k->s.elems[1] > 1 ? measured.two_columns : 1);
 }
 

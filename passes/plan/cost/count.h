@@ -146,6 +146,7 @@ typedef struct PlanCandidate {
   const char *dropped;
   LaunchTime time;
   double seconds;
+  double stopped;  /* times as long as by themselves steps of a run with stops take; 0: it has none */
   bool tight;      /* what is counted takes nearly all registers of a thread */
   bool dear;       /* its rows want more registers, or its code is longer, than is usually good */
   int32_t spilled; /* words that a thread wants beyond its registers, once it was lowered */
