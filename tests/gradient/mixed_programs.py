@@ -211,7 +211,7 @@ def wrong_slope(case, setting, j, g):
     """What is wrong with a linear program; None: nothing."""
     rnd, values, slope = random.Random(len(case.text)), {}, 0.0
     for n, v in case.values.items():
-        moved = case.m.given and n in case.m.given
+        moved = n in case.m.given and n in g
         values[n] = [x + rnd.uniform(-1, 1) for x in v] if moved else v
         slope += sum((y - x) * d for x, y, d in zip(v, values[n], g.get(n, [])))
     there, other = case.gradient(setting[0], values, extra=["-O0"] if setting[0] == "host" else [])
