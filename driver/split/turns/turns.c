@@ -20,16 +20,17 @@ static CellArray whole_points(const StcPlan *p, const TurnField *f) {
   return a;
 }
 
-/* How many rows beyond the upper edge of the whole field any part has. */
+/* How many rows of a ring the parts read beyond its upper edge: as many as any has there, at most all. */
 static int64_t rows_around(const StcPlan *p, const TurnField *f) {
   const Split *s = p->split;
   int d = s->turns->dimension;
-  int64_t rows = 0, last = whole_points(p, f).hi[d];
+  CellArray all = whole_points(p, f);
+  int64_t rows = 0, most = all.hi[d] - all.lo[d] + 1;
   for (int i = s->begin; i < s->end; i++) {
     CellArray mine = part_array(&s->part[i], f->mine);
-    rows = mine.hi[d] - last > rows ? mine.hi[d] - last : rows;
+    rows = mine.hi[d] - all.hi[d] > rows ? mine.hi[d] - all.hi[d] : rows;
   }
-  return rows;
+  return rows < most ? rows : most;
 }
 
 /* The bytes of `rows` rows of the field in the whole grid. */
@@ -169,6 +170,21 @@ static StcStatus bring_rows(const StcPlan *p, const Bringing *b, int64_t lo, int
 static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
 
+/* Brings rows [lo .. hi] of the field, all of which lie beyond one edge of a ring, whose points are those of `all`:
+ * from what `source` has of the points of `there`, as often around as they lie away. */
+static StcStatus bring_around(const StcPlan *p, const Bringing *b, int64_t lo, int64_t hi, const CellArray *all,
+                              const CellArray *there, const char *source) {
+  const int d = p->split->turns->dimension;
+  const int64_t first = all->lo[d], last = all->hi[d], rows = last - first + 1;
+  StcStatus st = STC_OK;
+  for (int64_t at = lo; at <= hi && !st;) {
+    int64_t times = at > last ? (at - first) / rows : -((last - at) / rows), end = lesser(hi, last + times * rows);
+    st = bring_rows(p, b, at, end, times * rows, *there, source);
+    at = end + 1;
+  }
+  return st;
+}
+
 /* Brings in what the part has of the field and the part before it has not: from where it is in the whole grid, beyond
  * the edges of a ring from around, where that is what it was before the round. */
 static StcStatus bring_field(const StcPlan *p, const Bringing *b) {
@@ -178,7 +194,7 @@ static StcStatus bring_field(const StcPlan *p, const Bringing *b) {
   int d = s->turns->dimension;
   CellArray mine = part_array(&s->part[i], f->mine), all = whole_points(p, f), edge = all;
   const char *values = field_slot(p, f->whole)->memory;
-  int64_t from = mine.lo[d], extent = s->hi[d] - s->lo[d] + 1;
+  int64_t from = mine.lo[d];
   bool any = part_cells(&s->part[i], f->mine, mine.lo, mine.hi);
   if (!any)
     return STC_OK;
@@ -186,14 +202,15 @@ static StcStatus bring_field(const StcPlan *p, const Bringing *b) {
     return bring_rows(p, b, mine.lo[d], mine.hi[d], 0, all, values);
   if (i > s->begin)
     from = greater(from, part_array(&s->part[i - 1], f->mine).hi[d] + 1);
-  StcStatus st = bring_rows(p, b, from, lesser(mine.hi[d], all.lo[d] - 1), -extent, all, values);
+  StcStatus st = bring_around(p, b, from, lesser(mine.hi[d], all.lo[d] - 1), &all, &all, values);
   if (!st)
     st = bring_rows(p, b, greater(from, all.lo[d]), lesser(mine.hi[d], all.hi[d]), 0, all, values);
   edge.hi[d] = all.lo[d] + f->rows - 1;
   if (st || (s->turns->skew && f->changed)) /* the last part finds what is beyond the edge on the device */
     return st;
   bool own = s->turns->skew;
-  return bring_rows(p, b, greater(from, all.hi[d] + 1), mine.hi[d], extent, own ? all : edge, own ? values : f->around);
+  return bring_around(p, b, greater(from, all.hi[d] + 1), mine.hi[d], &all, own ? &all : &edge,
+                      own ? values : f->around);
 }
 
 StcStatus turns_move(const StcPlan *p, int i, const Runs *r, int64_t size, const char *from, char *to) {

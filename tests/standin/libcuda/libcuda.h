@@ -64,7 +64,7 @@ typedef struct Kernel {
   struct Code *code; /* NULL: the stand-in does not compute */
 } Kernel;
 /* Memory handed out. copied: the number of the last copy within the device that went there. file: that it is in, where
- * others may open it, 0: none; foreign: it is another process's. */
+ * others may open it, 0: none; foreign: it is another process's, or pinned memory that is the caller's. */
 typedef struct Allocation {
   char *p;
   size_t size;

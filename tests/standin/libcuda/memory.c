@@ -11,6 +11,8 @@
 /* Bytes that lie side by side. */
 #define BYTES(from, to, size) ((Box){from, to, size, 1, 1, size, size, 1, 1})
 
+enum { PAGE = 4096 };
+
 /* Do `size` bytes from p on lie in it? */
 static bool is_within(const Allocation *a, const char *p, size_t size) {
   return a->p && p >= a->p && p < a->p + a->size && size <= (size_t)(a->p + a->size - p);
@@ -140,12 +142,14 @@ int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *stream) 
   return SUCCESS;
 }
 
-/* Memory of the host that the device copies to by itself. It holds nonsense until a copy is there. */
+/* Memory of the host that the device copies to by itself. It holds nonsense until a copy is there. Before it there is a
+ * page, and behind it at least a byte, that is nobody's. */
 int cuMemHostAlloc(void **p, size_t size, unsigned flags) {
   ALONE;
   for (int i = 0; i < MAX_PINNED && size && !flags && !to_fail("cuMemHostAlloc"); i++)
     if (!rt.pinned[i].p) {
-      rt.pinned[i] = (Allocation){.p = aligned_alloc(4096, (size / 4096 + 1) * 4096), .size = size};
+      char *all = aligned_alloc(PAGE, (size / PAGE + 2) * PAGE);
+      rt.pinned[i] = (Allocation){.p = all + PAGE, .size = size};
       memset(rt.pinned[i].p, 0x5a, size);
       return *p = rt.pinned[i].p, SUCCESS;
     }
@@ -156,7 +160,7 @@ int cuMemFreeHost(void *p) {
   ALONE;
   for (int i = 0; i < MAX_PINNED; i++)
     if (p && rt.pinned[i].p == p)
-      return free(p), rt.pinned[i].p = NULL, SUCCESS;
+      return free((char *)p - PAGE), rt.pinned[i].p = NULL, SUCCESS;
   return fault("cuMemFreeHost of what cuMemHostAlloc did not give");
 }
 
@@ -167,7 +171,7 @@ int cuMemHostRegister_v2(void *p, size_t size, unsigned flags) {
     return fault("cuMemHostRegister of %zu bytes at %p", size, p);
   for (int i = 0; i < MAX_PINNED && !to_fail("cuMemHostRegister"); i++)
     if (!rt.pinned[i].p)
-      return rt.pinned[i] = (Allocation){.p = p, .size = size}, call("pin %zu", size), SUCCESS;
+      return rt.pinned[i] = (Allocation){.p = p, .size = size, .foreign = true}, call("pin %zu", size), SUCCESS;
   return OUT_OF_MEMORY;
 }
 int cuMemHostUnregister(void *p) {
@@ -203,10 +207,27 @@ int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t size, void *stream) {
   return fault("more copies to the host than the stand-in keeps");
 }
 
+/* Are the bytes in part in pinned memory, or in what is nobody's around it? */
+static bool leaves_pinned(const char *from, size_t size) {
+  bool leaves = false;
+  for (int i = 0; i < MAX_PINNED; i++) {
+    const Allocation *a = &rt.pinned[i];
+    const char *begin = a->p, *end = begin + a->size;
+    if (begin && !a->foreign) {
+      begin -= PAGE;
+      end += PAGE - a->size % PAGE;
+    }
+    leaves |= begin && from + size > begin && from < end && !is_within(a, from, size);
+  }
+  return leaves;
+}
+
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t size, void *stream) {
   ALONE;
   Stream *s = beside_stream(stream);
   call("%scuMemcpyHtoDAsync %zu", s ? "beside " : "", size);
+  if (leaves_pinned(from, size))
+    return fault("cuMemcpyHtoDAsync of %zu bytes that are not all in pinned memory", size);
   if (!s || !find(to, size) || rt.capturing || s->current != current_device)
     return fault("cuMemcpyHtoDAsync of %zu bytes", size);
   order_copy(stream, &BYTES((uint64_t)(uintptr_t)from, to, size));
