@@ -167,10 +167,10 @@ void explain_kernels(Explanation *e);
 
 /* ---------------------------------------------------------------- expect.c */
 
-/* What the model expects of a plan: GPts/s; registers of the kernel with most of them, 32-bit words of it that do not
- * fit them, its blocks at once on a core, and the most registers that leave room for as many; points computed for each
- * stored. bound: what binds the launch that takes longest, which by itself would take `share` of the time; NULL: not
- * known. */
+/* What the model expects of a plan: GPts/s; registers of the kernel with most of them, the most 32-bit words of any
+ * kernel that do not fit them, its blocks at once on a core, and the most registers that leave room for as many; points
+ * computed for each stored. bound: what binds the launch that takes longest, which by itself would take `share` of the
+ * time; NULL: not known. */
 typedef struct Expected {
   double gpts, redundancy, share;
   int32_t registers, spilled, blocks, most_registers;

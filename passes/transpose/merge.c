@@ -6,8 +6,8 @@
  *
  * So what gathers derivatives by a field goes together with what undoes, at the point, the stencil that had made the
  * field. It is merged if it may stand right behind the other one, or that right before it, which no stencil in between
- * forbids; results do not change by a bit, but that what thin regions add is added behind what a stencil of all of the
- * grid adds (only_sums). */
+ * forbids; results do not change by a bit, but that two that only add to the same field may add in another order
+ * (only_sums). */
 #include "passes/transpose/transpose.h"
 
 /* What a stencil does with field f: it reads it at its points, or at others; it sets it. */

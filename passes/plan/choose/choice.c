@@ -131,7 +131,8 @@ static bool can_verify(const PlanQuery *q, const PlanCandidate *first) {
  * of these takes. If it spills by the estimate of registers, which errs alike in tiles of a family, those of another
  * family, on grids of several rounds. What is taken must be surely faster: of 51 choices that finished
  * kernels would make otherwise those that are expected to take less than 0.74 of the time were all measured to be
- * faster, of the others every second one (H200). */
+ * faster, of the others every second one
+ * (H200, 2026-11-30). */
 static const PlanCandidate *verified(const PlanQuery *q, const PlanCandidates *all, const PlanCandidate *first) {
   const PlanCandidate *best = first, *done[MOST_VERIFIED] = {first};
   bool lacks, spills;

@@ -83,9 +83,14 @@ def ended(kill):
     held = kill is second_rank or far and kill is not control_c
     if held:
         os.kill(launcher(run.pid), signal.SIGSTOP)
-    killed = known.get(kill(run, sorted(known)))
+    try:
+        killed = known.get(kill(run, sorted(known)))
+        if held:
+            wait("processes are left", lambda: all(map(is_over, known)), GONE)
+    except BaseException:
+        os.killpg(run.pid, signal.SIGKILL)
+        raise
     if held:
-        wait("processes are left", lambda: all(map(is_over, known)), GONE)
         os.killpg(run.pid, signal.SIGCONT)
     wait("the launcher goes on", lambda: run.poll() is not None, GONE)
     wait("processes are left", lambda: not children(word), GONE)
