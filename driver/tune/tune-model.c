@@ -1,5 +1,5 @@
-/* driver/tune/tune-model.c: what the search has to say of the cost model: of which schedule it was far off, and what
- * speaks for which reason. Nothing is fitted (docs/retune.md). */
+/* driver/tune/tune-model.c: the notes of the search on the cost model: for which schedule its estimate was far off, and
+ * the likely reason. Nothing is fitted (docs/retune.md). */
 #include "driver/tune/tune.h"
 
 #include <math.h>

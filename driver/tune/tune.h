@@ -150,8 +150,8 @@ int contest_winner(Contender *all, int n, int taken);
 
 /* ---------------------------------------------------------------- the cost model: tune-model.c */
 
-/* What is to be said of the model where it expected of candidate `k`, called `name` there ("the default"), more or less
- * by a factor that is worth telling than was measured: both speeds, and what speaks for which reason. NULL: nothing. */
+/* A note on the model, if the measured speed of candidate `k` is far from the expected one: both speeds and the likely
+ * reason. The note calls the candidate `name` ("the default"). NULL if they are close, or one is not known. */
 const char *tune_model_note(const SearchSpace *s, const Candidate *k, const char *name);
 
 /* ---------------------------------------------------------------- reports: tune-report.c */

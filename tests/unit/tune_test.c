@@ -285,9 +285,9 @@ WORLD_TEST(test_skip) {
               naive->state == CANDIDATE_WAITING);
 }
 
-/* The model is said to be off where a speed is more than 1.3 times the other, with what speaks for a reason: what does
- * not fit the registers, fewer blocks for more registers, or what it takes to bind the launch. Of others it is said
- * whether it was off of them, too. */
+/* The note names both speeds where one is more than 1.3 times the other, and the likely reason: bytes that do not fit
+ * the registers, fewer blocks because of more registers, or the resource that the model expects to limit the launch. It
+ * tells whether the model was off for the other candidates, too. */
 WORLD_TEST(test_model) {
   SearchSpace s;
   space_fill(&s, w->w.arena, 1, true);
