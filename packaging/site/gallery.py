@@ -87,9 +87,9 @@ PICTURES = {
 MOST, MOST_OF_ALL = 150_000, 3_000_000      # bytes of a picture, and of all
 HEIGHT, WIDTH, CELLS = 160, 240, 240
 SPEEDS = SOURCE / "docs/data/gallery.json"
-MEASURED = """Behind each program stands how many points it computes in a second on one core, with the command's sizes (of one dimension
-with the program's own), in the default precision, nothing tuned: points of the grid times steps by the time of the core ({machine}, {date}{note}). `packaging/site/gallery.py STC --speeds` measures
-them. Speeds of GPUs are in [performance](performance.md)."""
+MEASURED = """The text of each program ends with its speed on one core: points of the grid times steps, divided by the time of the core. The
+size is the size of the command (in one dimension: of the program), the precision is the default, and nothing was tuned ({machine}, {date}{note}). `packaging/site/gallery.py STC --speeds` measures
+the speeds. The page on [performance](performance.md) has speeds of GPUs."""
 # matplotlib's names for the maps of colours; those of the option --colors have the same names but for this one.
 MAPS = {"bluered": "seismic"}
 
@@ -308,12 +308,13 @@ def page():
         sciences.setdefault(PICTURES[name][0], []).append(name)
     out = [f"""# Gallery
 
-{len(PICTURES)} programs of {len(sciences)} subjects, each with its picture after some steps on a CPU, the command that drew it, and the same from Python.
-`packaging/site/gallery.py STC` draws them all and writes this page. In the Python snippets `import numpy as np, stc` and
-`import matplotlib.pyplot as plt` come first, and `plt.show()` last. `python3 packaging/site/gallery.py --inputs` writes the arrays
-`{DRAWN}`, `sz.npy`, `sx.npy` and `rx.npy`, which some of them are given.
+{len(PICTURES)} programs of {len(sciences)} subjects. Each has a picture after some steps on a CPU, the command that drew the picture, and the same in Python.
+`packaging/site/gallery.py STC` draws all pictures and writes this page. The Python snippets need `import numpy as np, stc` and
+`import matplotlib.pyplot as plt` before them, and `plt.show()` after them. Some programs read the arrays `{DRAWN}`, `sz.npy`, `sx.npy`
+and `rx.npy`; `python3 packaging/site/gallery.py --inputs` writes these arrays.
 
-Of a program of one dimension the command writes the values, and the Python draws the picture: a row for each step, the first one above.
+For a program of one dimension the command writes the values, and the Python code draws the picture: a row for each step, the first row at
+the top.
 
 {textwrap.fill(MEASURED.format(**({"note": ""} | speeds)), 138, break_long_words=False, break_on_hyphens=False)}
 """]
@@ -323,7 +324,7 @@ Of a program of one dimension the command writes the values, and the Python draw
             path = source_of(name).relative_to(SOURCE)
             text = about[name][0].upper() + about[name][1:]
             pace = f"{of[name] / 1e6:.1f}" if of[name] < 1e7 else f"{of[name] / 1e6:.0f}"
-            lines = textwrap.fill(f"*{science.capitalize()}.* {text}. The program is [{name}.stn](../{path}). It makes {pace} million points a second on one core.",
+            lines = textwrap.fill(f"*{science.capitalize()}.* {text}. The program is [{name}.stn](../{path}). It computes {pace} million points a second on one core.",
                                   138, break_long_words=False, break_on_hyphens=False)
             out.append(f"## {name}\n\n{lines}\n\n![{name}](pictures/gallery/{name}.png)\n\n```\n{command(name)}\n```\n\n```python\n{twin(name)}\n```\n")
     return "\n".join(out)
