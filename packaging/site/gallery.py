@@ -287,7 +287,7 @@ def speed(stc, name, work):
 def measure(stc, names, work):
     """Writes docs/data/gallery.json: a quarter of the cores measure at once."""
     known = json.loads(SPEEDS.read_text()) if SPEEDS.exists() else {"points_a_second": {}}
-    note = "" if os.getloadavg()[0] < 1 else "; other programs used the machine, too: alone it is faster"
+    note = "" if os.getloadavg()[0] < 1 else "; other programs ran on the machine at the same time; alone the speeds are higher"
     model = re.search(r"^model name\s*: (.*)", Path("/proc/cpuinfo").read_text(), re.M)
     with ThreadPoolExecutor(max(1, (os.cpu_count() or 1) // 4)) as pool:
         for name, found in zip(names, pool.map(lambda name: speed(stc, name, work), names)):
