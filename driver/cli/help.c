@@ -6,15 +6,14 @@
 
 const ExitCode exit_codes[] = {
     {0, "done", "All went well."},
-    {1, "--check failed",
-     "A result differs from the reference's, or (stc fmt --check) a file is not in the one style."},
+    {1, "--check failed", "A result differs from the reference's, or (stc fmt --check) a file is not formatted."},
     {2, "usage", "The options are wrong."},
     {3, "input", "The program, or a file that it reads, is wrong."},
     {4, "device", "There is no such device, or it failed."},
     {5, "file", "A file could not be read or written."},
     {6, "memory", "There is not enough memory."},
     {7, "stc's own mistake", "A mistake of stc's own; please report it."},
-    {130, "Ctrl-C", "The user ended the command."},
+    {130, "Ctrl-C", "The user stopped the command."},
     {0, NULL, NULL},
 };
 
@@ -57,8 +56,8 @@ static void print_run_help(FILE *to) {
 
 /* The help on the tuner. */
 static void print_tune_help(FILE *to) {
-  fputs("stc tune [options] FILE: try schedules for a stencil program on a device, and put the fastest into a\n"
-        "database that `stc` and `stc run` look into when no option says anything of a schedule\n\n"
+  fputs("stc tune [options] FILE: try schedules for a stencil program on a device, and save the fastest in a\n"
+        "database. `stc` and `stc run` use the database when no option concerns the schedule\n\n"
         "  stc tune --device=cuda -DN=16384 -DM=16384 --log tried.csv --plot tried.svg heat.stn\n\n",
         to);
   print_rows(to, CMD_TUNE, CMD_COMPILE);
@@ -71,19 +70,20 @@ static void print_tune_help(FILE *to) {
 
 /* The help on explaining. */
 static void print_explain_help(FILE *to) {
-  fputs("stc explain [options] FILE: what a stencil program's schedule comes to on a card, without any device: halos,\n"
-        "work done twice, shared memory, registers, occupancy, limits, expected GPts/s; -march=host: on this CPU\n\n"
+  fputs("stc explain [options] FILE: describe a stencil program's schedule on a card, without any device:\n"
+        "halos, redundant work, shared memory, registers, occupancy, limits, expected GPts/s; -march=host:\n"
+        "on this CPU\n\n"
         "  stc explain -DN=16384 -DM=16384 --card=a100 -o tiles.svg heat.stn\n\n",
         to);
   print_rows(to, CMD_EXPLAIN, CMD_COMPILE | CMD_RUN);
-  fputs("\nCompiling, as for `stc FILE`, but that -o names a drawing:\n", to);
+  fputs("\nCompiling, as for `stc FILE`, except that -o names a drawing:\n", to);
   print_rows(to, CMD_EXPLAIN | CMD_COMPILE, 0);
 }
 
 /* The help on the bench. */
 static void print_bench_help(FILE *to) {
-  fputs("stc bench [options]: measure a set of programs on a device under each family of schedules, beside\n"
-        "what copying takes there; every configuration is verified first. GPts/s, median of five\n\n"
+  fputs("stc bench [options]: measure a set of programs on a device with each family of schedules, and\n"
+        "compare with the speed of copying; verifies every configuration first. GPts/s, median of five\n\n"
         "  stc bench --device=cuda --json bench.json\n"
         "  stc bench --device=host --quick --programs=star2d1r,star3d1r\n\n",
         to);
@@ -96,53 +96,51 @@ static void print_bench_help(FILE *to) {
 
 /* The help on formatting. */
 static void print_format_help(FILE *to) {
-  fputs("stc fmt [--check] FILE...: put stencil programs into the one style, in place; - is from stdin to stdout\n\n"
-        "  --check            change nothing, print the files that are not in it; exit 1 if there are any\n\n"
-        "Lines break where they did; blanks, indentation and the columns of comments are set. The program stays the\n"
-        "same, and a file that is in the style is not touched.\n",
+  fputs("stc fmt [--check] FILE...: format stencil programs in place; - reads stdin and writes stdout\n\n"
+        "  --check            change nothing, print the files that are not formatted; exit 1 if there are any\n\n"
+        "stc fmt keeps line breaks; it sets blanks, indentation and the columns of comments. The meaning of\n"
+        "the program stays the same, and a formatted file is not touched.\n",
         to);
 }
 
 /* The help on the language server. */
 static void print_lsp_help(FILE *to) {
-  fputs("stc lsp: a language server (LSP 3.17) over standard input and output, for editors to start: messages as one\n"
-        "types, types, halos and regions on hover, definitions, completion, symbols, formatting\n\n"
+  fputs("stc lsp: a language server (LSP 3.17) over standard input and output, which editors start: messages\n"
+        "while typing, types, halos and regions on hover, definitions, completion, symbols, formatting\n\n"
         "  :lua vim.lsp.start({name = \"stc\", cmd = {\"stc\", \"lsp\"}})\n",
         to);
 }
 
 /* The help on completion, and on the manual. */
 static void print_completion_help(FILE *to) {
-  fputs("stc completion bash|zsh|fish: print what the shell reads to complete stc's commands, options and their\n"
-        "values; an installed stc has it in place\n\n"
+  fputs("stc completion bash|zsh|fish: print a script with which the shell completes stc's commands, options\n"
+        "and values; an installed stc brings it along\n\n"
         "  source <(stc completion bash)\n"
         "  stc completion zsh > \"${fpath[1]}/_stc\"\n"
         "  stc completion fish > ~/.config/fish/completions/stc.fish\n",
         to);
 }
 static void print_man_help(FILE *to) {
-  fputs("stc man: print the manual page, stc(1); an installed stc has it in place\n\n"
+  fputs("stc man: print the manual page, stc(1); an installed stc brings it along\n\n"
         "  stc man | man -l -\n",
         to);
 }
 
 /* The help on devices. */
 static void print_devices_help(FILE *to) {
-  fputs("stc devices: list what `stc run --device=` can name here, and why the rest cannot be used\n\n", to);
+  fputs("stc devices: list the devices that `stc run --device=` accepts here, and why others cannot be used\n\n", to);
   for (int i = 0; device_table[i]; i++)
     fprintf(to, "  %-6s %s\n", device_table[i]->name, device_table[i]->help);
 }
 
 /* The help on the cache. */
 static void print_cache_help(FILE *to) {
-  fputs(
-      "stc cache [--clear]: say where compiled kernels are kept and how large that is, or remove them\n\n"
-      "NVIDIA's driver keeps what it makes of kernels in $XDG_CACHE_HOME/stc/code (~/.cache/stc/code), so that the "
-      "next\n"
-      "run begins at once; 1 GiB at most. The driver's own environment variables CUDA_CACHE_PATH, CUDA_CACHE_MAXSIZE\n"
-      "and CUDA_CACHE_DISABLE go before that. Objects for the CPU are kept in stc/host beside it, 256 MiB at\n"
-      "most. STC_CACHE_MAXSIZE, in bytes, and STC_CACHE_DISABLE go before that.\n\n",
-      to);
+  fputs("stc cache [--clear]: print the folders and sizes of the cache of compiled kernels, or remove them\n\n"
+        "NVIDIA's driver keeps compiled kernels in $XDG_CACHE_HOME/stc/code (~/.cache/stc/code), so that the\n"
+        "next run begins at once; 1 GiB at most. The driver's own environment variables CUDA_CACHE_PATH,\n"
+        "CUDA_CACHE_MAXSIZE and CUDA_CACHE_DISABLE take precedence. Objects for the CPU are kept in stc/host\n"
+        "beside it, 256 MiB at most; STC_CACHE_MAXSIZE (in bytes) and STC_CACHE_DISABLE change that.\n\n",
+        to);
   print_rows(to, CMD_CACHE, 0);
 }
 

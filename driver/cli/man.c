@@ -76,12 +76,13 @@ static void begin(FILE *to) {
     text(to, row->usage ? row->usage : "");
     fputc('\n', to);
   }
-  fputs(".SH DESCRIPTION\n\\fBstc\\fR compiles a stencil program, text that says how each point of a grid follows from "
-        "its\nneighbours,\nto code that makes several time steps at once on tiles kept in fast memory:\nPTX for NVIDIA "
-        "GPUs, code objects for AMD GPUs, object files for this CPU.\nOr it runs the program at once.\n"
-        "\\fIFILE\\fR is a program (.stn) or IR text (.sir, .kir); \\- is the standard input.\n"
-        "One dash or two before an option are the same.\n.SH COMMANDS\n",
-        to);
+  fputs(
+      ".SH DESCRIPTION\n\\fBstc\\fR compiles a stencil program, text with a formula for each point of a grid from its "
+      "neighbours,\nto code that makes several time steps at once on tiles in fast memory:\nPTX for NVIDIA "
+      "GPUs, code objects for AMD GPUs, object files for this CPU.\nIt can also run the program at once.\n"
+      "\\fIFILE\\fR is a program (.stn) or IR text (.sir, .kir); \\- is the standard input.\n"
+      "An option may begin with one dash or two.\n.SH COMMANDS\n",
+      to);
   for (const CommandRow *row = command_rows; row->word; row++)
     item(to, row->word[0] ? row->word : "(none)", row->help);
 }
@@ -89,13 +90,13 @@ static void begin(FILE *to) {
 /* The last ones. */
 static void end(FILE *to) {
   static const Item environment[] = {
-      {"STC_TUNE_DB", "`off`: look into no database of schedules"},
+      {"STC_TUNE_DB", "`off`: use no database of schedules"},
       {"XDG_CACHE_HOME",
        "the folder of the user's database, `stc/tune.json` there, if it is an absolute path; default `~/.cache`"},
-      {"PATH, CUDA_HOME", "where `ptxas` is looked for: in the folders of PATH, then in $CUDA_HOME/bin"},
+      {"PATH, CUDA_HOME", "stc looks for `ptxas` in the folders of PATH, then in $CUDA_HOME/bin"},
       {"TMPDIR", "the folder for temporary files; default `/tmp`, for fields in a file (--memory) `/var/tmp`"},
       {"CC", "the C compiler of -emit=so; default `cc`"},
-      {"STC_LIBCLC", "the folder of libclc's bitcode, if it is elsewhere than when stc was built"},
+      {"STC_LIBCLC", "the folder of libclc's bitcode, if it has moved since stc was built"},
       {"STC_LLD", "the linker of code objects for AMD GPUs; default `ld.lld-22`"},
       {NULL, NULL}};
   static const Item files[] = {{"FILE.tune.json", "schedules that `stc tune` found for the program beside it"},
@@ -103,7 +104,7 @@ static void end(FILE *to) {
                                {NULL, NULL}};
   static const Item examples[] = {
       {"stc run --png V=v.png gray_scott.stn", "run a program on this CPU and draw a field"},
-      {"stc run --device=cuda --time -DN=8192 heat.stn", "run it on an NVIDIA GPU, and say how fast it was"},
+      {"stc run --device=cuda --time -DN=8192 heat.stn", "run it on an NVIDIA GPU, and print its speed"},
       {"stc -march=nvptx -mcpu=sm_90 -o heat.ptx heat.stn", "compile it, for another program to launch"},
       {"stc tune --device=cuda -DN=16384 heat.stn", "find the fastest schedule"},
       {NULL, NULL}};
@@ -133,7 +134,7 @@ StcStatus man_print(FILE *to) {
   shared_options(to, CMD_BENCH, COMPILING | CMD_TUNE);
   options(to, "stc lsp", CMD_LSP, CMD_COMPILE);
   fputs(".SS stc fmt\n", to);
-  item(to, "--check", "change nothing, print the files that are not in the one style; exit 1 if there are any");
+  item(to, "--check", "change nothing, print the files that are not formatted; exit 1 if there are any");
   end(to);
   return ferror(to) ? STC_IO : STC_OK;
 }
