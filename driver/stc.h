@@ -497,8 +497,8 @@ typedef struct StcView StcView;
 StcStatus stc_view_open(StcPlan *plan, const char *address, StcView **out);
 /* The address of the page. It contains a random token; everybody who knows it may look at and control the runs. */
 const char *stc_view_url(const StcView *view);
-/* Closes the window; stc_plan_free does so, too. A run that waits for the page continues; this call waits for a run in
- * a thread of its own. */
+/* Closes the window, as stc_plan_free does. A run that waits for the page continues; a run in its own thread is waited
+ * for. */
 void stc_view_close(StcView *view);
 
 /* Writes to `to` one line for each device, and for each unusable device the reason. */
@@ -507,9 +507,8 @@ StcStatus stc_devices(StcContext *c, FILE *to);
 /* The versions of stc and of LLVM, "stc 0.2.0 (LLVM 22.1.0)". */
 const char *stc_version(void);
 
-/* The stc command with these words, including argv[0]; returns its exit code, an StcStatus. Unlike all other functions
- * it prints, and `stc run`, `bench` and `tune` handle SIGINT and SIGTERM themselves: it is for programs that are the
- * command. */
+/* Runs the stc command with these words, including argv[0], and returns its exit code, an StcStatus. Unlike other
+ * functions it prints, and `stc run`, `bench` and `tune` handle SIGINT and SIGTERM. */
 int stc_main(int argc, char **argv);
 
 #ifdef __cplusplus
