@@ -1,5 +1,5 @@
-/* backend/amdgpu-resources.c: what a kernel takes of an AMD compute unit, from the metadata in its assembly, which is
- * that of the code object. */
+/* backend/amdgpu-resources.c: the resources of an AMD compute unit that a kernel takes, from the metadata in its
+ * assembly. The code object has the same metadata. */
 #define _GNU_SOURCE /* memmem */
 
 #include "backend/emit.h"

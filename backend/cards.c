@@ -1,4 +1,4 @@
-/* backend/cards.c: the table of cards (cards.def), and what it says to passes and to the model. */
+/* backend/cards.c: the table of cards (cards.def), and its figures for passes and for the model. */
 #include "backend/emit.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
-/* backend/emit-base.c: what all files of the emitter stand on: types, attributes, functions and their arguments, calls,
- * and the LLVM value that stands for one of the IR. */
+/* backend/emit-base.c: the base of all files of the emitter: types, attributes, functions and their arguments, calls,
+ * and the LLVM value for an IR value. */
 #include "backend/emit.h"
 
 #include <llvm-c/IRReader.h>

@@ -1,4 +1,4 @@
-/* frontend/habits.c: what people write who come from Python and C, and what to write instead. */
+/* frontend/habits.c: constructs that people write who know Python and C, and what to write instead. */
 #include "frontend/ast.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* frontend/outline.c: what editors want to know of a program, also of one with errors: its names, what they are, where
- * they are declared and seen. */
+/* frontend/outline.c: a program's outline for editors, also with errors in the program: its names, their kinds, and the
+ * places where they are declared and visible. */
 #include "frontend/checker.h"
 
 #include <string.h>

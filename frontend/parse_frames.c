@@ -1,4 +1,4 @@
-/* parse_frames.c: tokens to what a field that is a series of frames says of these. */
+/* parse_frames.c: parses the `frames` of a field that is a series of frames. */
 #include "frontend/fields.h"
 
 /* Takes the next token if it is `word` and sets *is; false after reporting that this was there before. */

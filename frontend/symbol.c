@@ -1,4 +1,4 @@
-/* frontend/symbol.c: names and what they stand for. */
+/* frontend/symbol.c: names and their meanings. */
 #include "frontend/ast.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* ir/host-part.c: the host part of kernel IR looked at as a whole: all its sequences, what they launch and swap. */
+/* ir/host-part.c: the host part of kernel IR as a whole: all its sequences, and their launches and swaps. */
 #include "ir/module.h"
 
 #include <string.h>

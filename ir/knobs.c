@@ -1,5 +1,5 @@
-/* knobs.c: the tables of the families, of the knobs of schedules, and of what else plans say of the mapping
- * (families.def, knobs.def, mapping.def), and what is the same of all knobs. */
+/* knobs.c: the tables of the families, of the knobs of schedules, and of the further numbers of the mapping
+ * (families.def, knobs.def, mapping.def), and the code that is the same for all knobs. */
 #include "ir/schedule.h"
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* ir/levels.c: stencils that read the level of the grid beside their own (OP_FINE, OP_COARSE). */
+/* ir/levels.c: stencils that read a finer or coarser level of the grid than their own (OP_FINE, OP_COARSE). */
 #include "ir/module.h"
 
 bool op_is_scaled(const Op *op) { return op->code == OP_FINE || op->code == OP_COARSE; }

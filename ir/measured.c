@@ -1,4 +1,4 @@
-/* ir/measured.c: the record of what was measured, out of measured.def. */
+/* ir/measured.c: the table of measured numbers, from measured.def. */
 #include "ir/measured.h"
 
 const Measured measured = {

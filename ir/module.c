@@ -1,4 +1,4 @@
-/* ir/module.c: the op table, modules, and what is asked of or done to blocks and kernels as a whole. */
+/* ir/module.c: the op table, modules, and questions and changes that concern blocks and kernels as a whole. */
 #include "ir/ir.h"
 
 #include <string.h>

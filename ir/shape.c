@@ -1,5 +1,5 @@
-/* ir/shape.c: what extents come to under a program's scalars: of the grid, of fields and arrays, of
- * buffers; and the warps of kernels. Below module.c, and below all that prints or runs modules. */
+/* ir/shape.c: the values of extents under a program's scalars: of the grid, of fields and arrays, of buffers; and the
+ * warps of kernels. Below module.c, and below all code that prints or runs modules. */
 #include "ir/run/run.h"
 
 int64_t field_layout(const Field *f, const Const *scalars, int64_t shape[MAX_RANK]) {

@@ -1,4 +1,4 @@
-/* passes.c: the pass table, pipelines, and what is done around passes: printing, verifying, timing, statistics. */
+/* passes.c: the pass table, pipelines, and the work around passes: printing, verifying, timing, statistics. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <inttypes.h>

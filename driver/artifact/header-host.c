@@ -1,5 +1,5 @@
 /* driver/artifact/header-host.c: the host program (Host) as C functions: sequences of launches and swaps, the time loop
- * and the loops within its steps, which are made of the same text, and the reductions of each. */
+ * and the loops within its steps (the same text makes both), and the reductions of each. */
 #include "driver/artifact/artifact.h"
 #include "driver/artifact/header.h"
 

@@ -1,6 +1,6 @@
-/* driver/artifact/header-live.c: which blocks of kernels a run launches, in the C header and the launcher: those of
- * tiles for which the kernel has something to do (driver/program/busy.c), found behind what is computed once, as plans
- * do it (driver/instance/plan-idle.c). */
+/* driver/artifact/header-live.c: the blocks of kernels that a run launches, in the C header and the launcher: those of
+ * tiles with work for the kernel (driver/program/busy.c). As in plans (driver/instance/plan-idle.c), they are found
+ * after the values that are computed once. */
 #include "driver/artifact/artifact.h"
 #include "driver/artifact/header.h"
 

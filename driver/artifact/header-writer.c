@@ -1,5 +1,5 @@
-/* driver/artifact/header-writer.c: what headers and launchers are written by (TextWriter): text with the program's name
- * in it, the C names of fields and launch-time arrays, and what the program says of these. */
+/* driver/artifact/header-writer.c: the writer of headers and launchers (TextWriter): text with the program's name in
+ * it, the C names of fields and launch-time arrays, and facts of the program about them. */
 #include "driver/artifact/artifact.h"
 #include "driver/artifact/header.h"
 

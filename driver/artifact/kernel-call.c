@@ -1,5 +1,5 @@
-/* driver/artifact/kernel-call.c: what whoever launches a kernel must know of it: how large its arguments are, and how
- * much shared memory it is to be given. */
+/* driver/artifact/kernel-call.c: the facts that a launcher of a kernel needs: the size of its arguments, and its bytes
+ * of shared memory. */
 #include "driver/artifact/artifact.h"
 
 size_t kernel_arg_size(const Module *m, const KArg *a) {

@@ -1,5 +1,5 @@
-/* driver/artifact/launcher-calls.c: what the functions of a launcher call of the GPU, where those of a host's header
- * have the caller's memory and loops over blocks: memory taken and given back, launches. */
+/* driver/artifact/launcher-calls.c: the GPU calls in the functions of a launcher: allocating and freeing memory,
+ * launches. A host's header has the caller's memory and loops over blocks instead. */
 #include "driver/artifact/artifact.h"
 #include "driver/artifact/header.h"
 

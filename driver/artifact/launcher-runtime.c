@@ -1,7 +1,5 @@
-/* driver/artifact/launcher-runtime.c: the part of a launcher that is the same for all programs: what it calls of the
- * driver, for NVIDIA's and for AMD's, and the memory of a thread. It is C text that launcher.c puts in front of the
- * program's own.
- */
+/* driver/artifact/launcher-runtime.c: the part of a launcher that is the same for all programs: its calls of NVIDIA's
+ * and of AMD's driver, and the memory of a thread. It is C text that launcher.c puts before the program's own text. */
 #include "driver/artifact/header.h"
 
 /* The CUDA driver's interface. */

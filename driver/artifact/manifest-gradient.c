@@ -1,5 +1,5 @@
-/* driver/artifact/manifest-gradient.c: in the manifest, how a gradient is launched: what the backward program is given,
- * what of its fields the derivatives are, and its own manifest. */
+/* driver/artifact/manifest-gradient.c: the gradient's part of the manifest: the inputs of the backward program, its
+ * fields that are the derivatives, and its own manifest. */
 #include "driver/artifact/artifact.h"
 #include "driver/artifact/manifest.h"
 

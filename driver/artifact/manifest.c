@@ -1,6 +1,5 @@
-/* driver/artifact/manifest.c: the manifest beside an artifact: all that a launcher of another make needs, as JSON.
- * docs/manifest.md describes it
- * field by field. */
+/* driver/artifact/manifest.c: the manifest of an artifact as JSON, with all that another launcher needs.
+ * docs/manifest.md describes it field by field. */
 #include "driver/artifact/artifact.h"
 #include "driver/artifact/manifest.h"
 #include "driver/files/files.h"

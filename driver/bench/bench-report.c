@@ -1,4 +1,4 @@
-/* driver/bench/bench-report.c: what `stc bench` found, as a table (Markdown) and as a JSON file. */
+/* driver/bench/bench-report.c: the results of `stc bench`, as a table (Markdown) and as a JSON file. */
 #include "driver/bench/bench.h"
 #include "driver/files/files.h"
 #include "driver/files/json.h"

@@ -1,5 +1,5 @@
-/* driver/bench/bench.c: `stc bench`: the programs of the bench on a device under each family of schedules, in one
- * process, interleaved, beside what copying takes. */
+/* driver/bench/bench.c: `stc bench`: the bench programs on a device with each family of schedules, in one process,
+ * interleaved, compared with the speed of copying. */
 #include "driver/bench/bench.h"
 #include "driver/cli/used/used.h"
 #include "driver/files/files.h"

@@ -1,4 +1,5 @@
-/* driver/cli/completion.c: `stc completion SHELL`: what bash, zsh and fish read to complete the command line. */
+/* driver/cli/completion.c: `stc completion SHELL`: the scripts with which bash, zsh and fish complete the command
+ * line. */
 #include "driver/cli/options/options.h"
 #include "driver/data/writer.h"
 #include "driver/explain/explain.h"

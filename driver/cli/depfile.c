@@ -1,4 +1,4 @@
-/* driver/cli/depfile.c: -MD, what an artifact was made from as a rule for make, ninja and CMake. */
+/* driver/cli/depfile.c: -MD: the input files of an artifact as a rule for make, ninja and CMake. */
 #include "driver/tune/tune.h"
 #include "frontend/frontend.h"
 

@@ -1,4 +1,4 @@
-/* driver/data/nan.c: what is written out and is no number. */
+/* driver/data/nan.c: NaN and infinity in written values. */
 #include "driver/data/writer.h"
 
 #include <math.h>

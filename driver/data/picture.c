@@ -1,4 +1,4 @@
-/* driver/data/picture.c: what of a field a picture shows, and in which colours. */
+/* driver/data/picture.c: the part of a field that a picture shows, and its colours. */
 #include "driver/data/writer.h"
 
 #include <math.h>

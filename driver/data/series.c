@@ -1,5 +1,5 @@
-/* driver/data/series.c: the values that `reduce` and `until` had while a program ran, and what probes saw: kept,
- * printed, saved. */
+/* driver/data/series.c: the values of `reduce` and `until` during a run, and the values of probes: kept, printed,
+ * saved. */
 #include "driver/data/series.h"
 #include "driver/files/files.h"
 #include "driver/program/program.h"

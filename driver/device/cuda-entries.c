@@ -1,5 +1,4 @@
-/* cuda-entries.c: the entry points of the CUDA driver: which there are, and what stc does without those that a driver
- * lacks. */
+/* cuda-entries.c: the entry points of the CUDA driver, and the consequences if a driver lacks some. */
 #include "driver/device/cuda.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-/* driver/device/gpu.c: what the drivers of NVIDIA's and AMD's GPUs have in common; see gpu.h. */
+/* driver/device/gpu.c: the common part of the devices of NVIDIA's and AMD's drivers; see gpu.h. */
 #include "driver/artifact/artifact.h"
 #include "driver/device/gpu.h"
 

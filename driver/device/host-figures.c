@@ -1,4 +1,4 @@
-/* driver/device/host-figures.c: what this CPU is, read from the system, and what its memory gives, measured at once. */
+/* driver/device/host-figures.c: the properties of this CPU from the system, and the measured speed of its memory. */
 #include "driver/device/device.h"
 #include "driver/device/host.h"
 

@@ -1,5 +1,5 @@
-/* driver/explain/expect.c: what the cost model expects of a build, to stand beside what was measured or to choose what
- * is. */
+/* driver/explain/expect.c: the cost model's prediction for a build, for comparison with measurements and for
+ * choices. */
 #include "driver/explain/explain.h"
 
 #include <string.h>

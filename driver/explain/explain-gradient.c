@@ -1,5 +1,5 @@
-/* driver/explain/explain-gradient.c: what the gradient of the program keeps of each step, and how often steps are made
- * in so much memory. */
+/* driver/explain/explain-gradient.c: the values of each step that the program's gradient keeps, and the number of
+ * repeated steps with a given memory. */
 #include "driver/explain/explain.h"
 #include "passes/transpose/transpose.h"
 

@@ -1,4 +1,4 @@
-/* driver/explain/explain-host.c: what is expected of a plan on this CPU, which tells what it is. */
+/* driver/explain/explain-host.c: the predicted speed of a plan on this CPU, from the CPU's own figures. */
 #include "driver/explain/explain.h"
 #include "passes/launch/slices.h"
 

@@ -1,4 +1,4 @@
-/* driver/explain/explain-json.c: what `stc explain` found, as a JSON object. */
+/* driver/explain/explain-json.c: the result of `stc explain` as a JSON object. */
 #include "driver/explain/explain.h"
 #include "driver/files/json.h"
 

@@ -1,5 +1,5 @@
-/* driver/explain/explain-ptxas.c: registers and spills as ptxas or the compiled kernels' metadata tell them, beside the
- * estimates. */
+/* driver/explain/explain-ptxas.c: registers and spills from ptxas or from the metadata of compiled kernels, for
+ * comparison with the estimates. */
 #include "driver/explain/explain.h"
 
 #include <stdio.h>

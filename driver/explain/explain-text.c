@@ -1,4 +1,4 @@
-/* driver/explain/explain-text.c: what `stc explain` found, as text. */
+/* driver/explain/explain-text.c: the result of `stc explain` as text. */
 #include "driver/explain/explain.h"
 
 #include <inttypes.h>

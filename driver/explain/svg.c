@@ -1,4 +1,4 @@
-/* driver/explain/svg.c: the few shapes that drawings are made of. */
+/* driver/explain/svg.c: the few shapes of which drawings consist. */
 #include "driver/explain/svg.h"
 
 #include <string.h>

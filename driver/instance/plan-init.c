@@ -1,4 +1,5 @@
-/* driver/instance/plan-init.c: what is run before the first step: inits, older levels, and what is computed once. */
+/* driver/instance/plan-init.c: the work before the first step: inits, older levels, and values that are computed
+ * once. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"

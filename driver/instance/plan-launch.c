@@ -1,5 +1,5 @@
-/* driver/instance/plan-launch.c: what the host program is made of on a device: launches, and values
- * fetched; swaps are made in plan-slots.c. */
+/* driver/instance/plan-launch.c: the parts of the host program on a device: launches, and fetching values; plan-slots.c
+ * makes swaps. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "ir/run/host-run.h"

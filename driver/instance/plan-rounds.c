@@ -1,5 +1,5 @@
-/* driver/instance/plan-rounds.c: what runs tell of the repeats within their steps: how many rounds they took, and
- * whether an `until` ended them; and behind the outermost repeat the values of the reductions within. */
+/* driver/instance/plan-rounds.c: what runs report about the repeats within their steps: the number of rounds, and
+ * whether an `until` ended them; after the outermost repeat, the values of the reductions within. */
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
 

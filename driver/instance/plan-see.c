@@ -1,5 +1,5 @@
-/* driver/instance/plan-see.c: what probes see of fields as they are, before the first step or where a grid that is cut
- * has been brought together: launched, and handed out (plan-points.c). */
+/* driver/instance/plan-see.c: the values of probes of the present fields, before the first step or after a cut grid has
+ * been brought together: launched and handed to the callback (plan-points.c). */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"

@@ -1,5 +1,5 @@
-/* driver/instance/plan-state.c: what a plan has beside its fields that a run which goes on elsewhere needs: how far it
- * is, launch-time arrays, the latest values of reductions. */
+/* driver/instance/plan-state.c: the state of a plan besides its fields, for a run that continues elsewhere: the number
+ * of steps, launch-time arrays, the latest values of reductions. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"

@@ -1,5 +1,5 @@
-/* driver/instance/plan-steps.c: what depends on the numbers of the steps: going on from a later one than 0, and
- * launch-time arrays with an element a step. */
+/* driver/instance/plan-steps.c: dependences on the numbers of steps: continuing from a step after 0, and launch-time
+ * arrays with an element for each step. */
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
 

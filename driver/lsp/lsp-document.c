@@ -1,4 +1,4 @@
-/* driver/lsp/lsp-document.c: the open programs: their text, what the front end says of it, places in it. */
+/* driver/lsp/lsp-document.c: the open programs: their text, the front end's results for it, and places in it. */
 #include "driver/lsp/lsp.h"
 
 #include <ctype.h>

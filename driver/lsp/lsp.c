@@ -1,4 +1,4 @@
-/* driver/lsp/lsp.c: `stc lsp`: what each message of an editor's asks for, and the answer. */
+/* driver/lsp/lsp.c: `stc lsp`: the requests in an editor's messages, and the answers. */
 #include "driver/cli/options/command.h"
 #include "driver/lsp/lsp.h"
 

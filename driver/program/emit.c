@@ -1,5 +1,5 @@
-/* driver/program/emit.c: what a program is turned into: IR, artifacts and what goes with them, made when they are first
- * asked for. */
+/* driver/program/emit.c: the outputs of a program: IR, artifacts and the files that belong to them, each made when it
+ * is first requested. */
 #include "driver/artifact/artifact.h"
 #include "driver/artifact/header.h"
 #include "driver/program/program.h"

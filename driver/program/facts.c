@@ -1,4 +1,4 @@
-/* driver/program/facts.c: what is known of a program as it was read. */
+/* driver/program/facts.c: facts of a program after it was read. */
 #include "driver/artifact/artifact.h"
 #include "driver/program/program.h"
 

@@ -1,5 +1,5 @@
-/* frontend/base/names.c: what a name means where it stands: declarations, locals, parameters of macros, indices, and
- * words that are built in unless something is declared by them. Above nodes.c; what is checked of it calls here. */
+/* frontend/base/names.c: the meaning of a name at its place: declarations, locals, parameters of macros, indices, and
+ * built-in words that no declaration hides. Above nodes.c; checks of names call this file. */
 #include "frontend/check/declare.h"
 #include "frontend/ensemble.h"
 #include "frontend/levels.h"

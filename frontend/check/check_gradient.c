@@ -1,4 +1,4 @@
-/* check_gradient.c: losses, the sum of them that is differentiated, and by what. */
+/* check_gradient.c: losses, their differentiated sum, and the targets of the gradient. */
 #include "frontend/checker.h"
 
 /* ---- losses */

@@ -1,5 +1,4 @@
-/* frontend/check/check_outside.c: what is beyond the edges of a field, `outside`: rules by dimension and side, their
- * constants and signs. */
+/* frontend/check/check_outside.c: outside rules (`outside`): by dimension and side, with their constants and signs. */
 #include "frontend/check/declare.h"
 #include "frontend/fields.h"
 #include "frontend/complex.h"

@@ -1,4 +1,4 @@
-/* check_piece.c: pieces of stencils and inits: their targets, and what is assigned to these. Above check_stmt.c, whose
+/* check_piece.c: pieces of stencils and inits: their targets, and the assigned values. Above check_stmt.c, whose
  * statements assign to targets, and below check.c. */
 #include "frontend/check/absorb.h"
 #include "frontend/check/declare.h"

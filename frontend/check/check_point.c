@@ -1,5 +1,5 @@
-/* check_point.c: what is about single points: probes, injects, and the lists of points that launch-time arrays
- * give them. */
+/* check_point.c: constructs at single points: probes, injects, and the lists of points that launch-time arrays give
+ * them. */
 #include "frontend/complex.h"
 #include "frontend/ensemble.h"
 

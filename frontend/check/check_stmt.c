@@ -1,4 +1,4 @@
-/* check_stmt.c: statements: what the variables of a function or of a stencil's block are, step by step. */
+/* check_stmt.c: statements: the values of the variables of a function or of a stencil's block, step by step. */
 #include "frontend/checker.h"
 
 #include <string.h>

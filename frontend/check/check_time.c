@@ -1,5 +1,5 @@
-/* check_time.c: what reaches beyond one step and one point: older time levels, reductions between steps,
- * launch-time arrays. */
+/* check_time.c: constructs beyond one step and one point: older time levels, reductions between steps, launch-time
+ * arrays. */
 #include "frontend/complex.h"
 #include "frontend/check/lookup.h"
 

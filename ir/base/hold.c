@@ -1,4 +1,4 @@
-/* ir/base/hold.c: what must not be left half done when the process ends at once. */
+/* ir/base/hold.c: actions that must not stay half done when the process ends suddenly. */
 #include "ir/base/base.h"
 
 #include <stdatomic.h>

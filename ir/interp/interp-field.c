@@ -1,5 +1,4 @@
-/* interp-field.c: the reference's fields: their memory, what accesses read and stencils write, and their older time
- * levels. */
+/* interp-field.c: the reference's fields: their memory, reads and writes of them, and their older time levels. */
 #include "ir/interp/interp.h"
 
 /* ---- messages */

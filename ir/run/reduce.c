@@ -1,4 +1,5 @@
-/* reduce.c: reductions: how values are combined, in constants and in ops, and what their results mean for the run. */
+/* reduce.c: reductions: the order in which values are combined, in constants and in ops, and the meaning of the results
+ * for the run. */
 #include "ir/ir.h"
 
 #include <math.h>

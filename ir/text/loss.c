@@ -1,4 +1,4 @@
-/* loss.c: losses, and what they are differentiated by, as text: printed and read. */
+/* loss.c: losses and targets of gradients as text: printed and parsed. */
 #include "ir/text/text.h"
 
 #include <string.h>

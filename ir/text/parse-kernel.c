@@ -1,4 +1,4 @@
-/* ir/text/parse-kernel.c: buffers and kernels from text: what kernels take, have in shared memory, cover and test. */
+/* ir/text/parse-kernel.c: parses buffers and kernels: a kernel's arguments, shared memory, extents and tests. */
 #include "ir/text/text.h"
 
 void text_buffer(Parser *p) {

@@ -1,4 +1,4 @@
-/* ir/verify/verify-declared.c: the rules of what modules declare: params, arrays, types, fields, the grid. */
+/* ir/verify/verify-declared.c: the rules for declarations of modules: params, arrays, types, fields, the grid. */
 #include "ir/verify/verify.h"
 
 #include <string.h>

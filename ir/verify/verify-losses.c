@@ -1,4 +1,4 @@
-/* verify-losses.c: the rules of losses and of what they are differentiated by. */
+/* verify-losses.c: the rules for losses and for targets of gradients. */
 #include "ir/verify/verify.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* ir/verify/verify-outside.c: the rules of what is beyond the edges of a field. */
+/* ir/verify/verify-outside.c: the rules for outside rules of fields. */
 #include "ir/verify/verify.h"
 
 #include <string.h>

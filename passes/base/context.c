@@ -1,4 +1,4 @@
-/* context.c: what passes ask their context for, and tell it: options, figures. */
+/* context.c: the requests of passes to their context, and their reports to it: options, figures. */
 #include "passes/registry.h"
 
 #include <errno.h>

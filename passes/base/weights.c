@@ -1,4 +1,4 @@
-/* weights.c: what an op takes, by the one record of it (ir/measured.def), and the registers of a body. */
+/* weights.c: the costs of ops, from the one table of them (ir/measured.def), and the registers of a body. */
 #include "passes/base/weights.h"
 
 #include "passes/base/tuning.h"

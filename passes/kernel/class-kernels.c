@@ -1,5 +1,5 @@
-/* class-kernels.c: the kernels of pass tile-classes (tile-classes.c) that run once before the steps: those that find
- * the classes of tiles, and those that join tiles of one class which are one behind the other. */
+/* class-kernels.c: the kernels of pass tile-classes (tile-classes.c) that run once before the steps: they find the
+ * classes of tiles, and join consecutive tiles of one class. */
 #include "passes/kernel/class-kernels.h"
 #include "passes/kernel/inner.h"
 

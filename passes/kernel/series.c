@@ -1,5 +1,5 @@
-/* series.c: stores to the fields of probes, as if these had memory at every point, made stores of the probes' points to
- * their series; then the fields and their buffers go. */
+/* series.c: replaces stores to the fields of probes, which seem to have memory at every point, by stores of the probes'
+ * points to their series, and then removes the fields and their buffers. */
 #include "passes/launch/launch.h"
 #include "passes/registry.h"
 

@@ -1,5 +1,5 @@
-/* grid-scalars.c: the scalars of a module, and extents made of them, on a grid of known size. Which of the params the
- * size tells is seen; of what depends on others nothing is known. */
+/* grid-scalars.c: the scalars of a module, and extents that depend on them, on a grid of known size. Params that follow
+ * from the size are known; values that depend on other params are not. */
 #include "passes/launch/launch.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* groups.c: the step cut into groups of stencils, a launch each, and how that is written. */
+/* groups.c: the groups into which the step's stencils are cut, one launch for each, and the text of a cut. */
 #include "passes/launch/launch.h"
 
 #include <string.h>

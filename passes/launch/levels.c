@@ -1,4 +1,4 @@
-/* levels.c: a time step repeated: its stencils once for each time level of a tile. */
+/* levels.c: repeats a time step: its stencils once for each time level of a tile. */
 #include "passes/launch/launch.h"
 
 const Stencil *last_level(const Module *m, int32_t *n) {

@@ -1,4 +1,5 @@
-/* pieces.c: the pieces of a stencil and their bodies: the one that covers most, the numbers of its values. */
+/* pieces.c: the pieces of a stencil and their bodies: the piece that covers most points, and the numbers of a piece's
+ * values. */
 #include "passes/launch/launch.h"
 
 int32_t body_number(const Block *body) {

@@ -1,5 +1,5 @@
-/* points.c: a stencil on a point made a choice in the stencil that makes what it changes (pass merge-points, and
- * frame.c). */
+/* points.c: merges a stencil on one point into the stencil that computes the changed value, as a choice (pass
+ * merge-points, and frame.c). */
 #include "passes/launch/launch.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* ready.c: is a module what plans and lowerings take? */
+/* ready.c: checks that a module has the form that plans and lowerings need. */
 #include "passes/launch/launch.h"
 
 /* Has a body of the `n` stencils at `st` an op `x` or `y`? */

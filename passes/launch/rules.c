@@ -1,4 +1,4 @@
-/* rules.c: which accesses can leave a field's region, and need its outside rule. */
+/* rules.c: finds the accesses that can leave a field's region, and so need its outside rule. */
 #include "passes/launch/launch.h"
 
 /* Is x + off <= y whatever the params are? */

@@ -1,6 +1,5 @@
-/* series-rows.c: the code that stores what a probe sees at one of its points: for pass series, which puts it in the
- * place of stores to the fields of probes, and for lowerings whose kernels make several time levels by the same code.
- */
+/* series-rows.c: the code that stores a probe's value at one of its points. Pass series puts it in the place of stores
+ * to the fields of probes; lowerings use it if one code in their kernels makes several time levels. */
 #include "passes/launch/launch.h"
 
 /* Lets `b` go on in what is done if `condition` holds. */

@@ -1,5 +1,4 @@
-/* single.c: launches of one stencil each: those of the inits, and those of family naive; and how buffers change places
- * behind a launch. */
+/* single.c: launches of one stencil each, for inits and for family naive; and the swaps of buffers after a launch. */
 #include "passes/launch/launch.h"
 
 /* Marks a field as read (a stencil_accesses callback). */

@@ -1,4 +1,4 @@
-/* slices.c: a program whose dimension 0 nothing looks along, seen as one of its slices. */
+/* slices.c: a program without reads along dimension 0, seen as one of its slices. */
 #include "passes/launch/slices.h"
 #include "passes/launch/launch.h"
 

@@ -1,5 +1,5 @@
-/* swept.c: which sweeps share a launch: one that eliminates, say, and the one that comes back and solves. What the
- * first gives and the second alone reads is kept in an array for a column then, and never reaches memory. */
+/* swept.c: finds sweeps that can share a launch, for example one that eliminates and one that solves on the way back.
+ * Values of the first that only the second reads stay in an array for each column, and never reach memory. */
 #include "passes/launch/swept.h"
 
 Box sweep_region(const Stencil *st) {

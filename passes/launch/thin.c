@@ -1,4 +1,4 @@
-/* thin.c: launches of one stencil that computes few points of the grid, such as those along its edges. */
+/* thin.c: launches of a stencil that computes only few points of the grid, such as the points along its edges. */
 #include "ir/run/run.h"
 #include "passes/launch/launch.h"
 

@@ -1,5 +1,5 @@
-/* words.c: words of tests: fields on the whole grid that are computed once, and of which stencils want bits at the
- * point alone: of a bool itself, of an integer what is left of it by constants (pass pack-tests makes such). */
+/* words.c: words of tests: fields on the whole grid that are computed once, and from which stencils read bits at the
+ * point itself: a bool, or an integer combined with constants (pass pack-tests makes such reads). */
 #include "passes/launch/launch.h"
 
 /* May field `f` of `m` be such a word? */

@@ -1,4 +1,4 @@
-/* lower-body.c: the bodies of pieces and stencils made into kernel IR at one point. */
+/* lower-body.c: lowers the bodies of pieces and stencils to kernel IR at one point. */
 #include "passes/lower/lower.h"
 
 /* An access that a Point has already built: its field, offset and rules, and the value. */

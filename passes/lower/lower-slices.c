@@ -1,5 +1,5 @@
-/* lower-slices.c: what was lowered for a slice (passes/launch/slices.h) becomes kernels for all of them: a block more
- * along dimension 0 for each slice, whose number is the coordinate there of all that the block reads and writes. */
+/* lower-slices.c: turns the kernels of one slice (passes/launch/slices.h) into kernels for all slices: dimension 0 gets
+ * one more block for each slice, whose number is the coordinate there of all reads and writes of the block. */
 #include "passes/launch/slices.h"
 #include "passes/lower/lower.h"
 

@@ -1,5 +1,5 @@
-/* lower-tests.c: which words of tests a kernel reads, and where: for pass tile-classes. What a word is
- * says passes/launch/words.c. */
+/* lower-tests.c: finds the words of tests that a kernel reads, and the places of these reads: for pass tile-classes.
+ * passes/launch/words.c defines words. */
 #include "passes/lower/lower.h"
 
 /* ---- where no bit is set */

@@ -1,6 +1,5 @@
-/* lower-tiles.c: what all lowerings of tiles have in common: what they ask before they begin, and the module that they
- * make: the launches of several steps, those of single steps that remain behind them, or of the groups of a step, and
- * the inits. */
+/* lower-tiles.c: the common part of all lowerings of tiles: their questions before they begin, and the module that they
+ * build: launches of several steps, of the single steps that remain, or of the groups of a step, and the inits. */
 #include "passes/launch/slices.h"
 #include "passes/lower/lower.h"
 #include "passes/plan/plan.h"

@@ -1,4 +1,4 @@
-/* passes/plan/asked.c: what a schedule that is asked for leaves open. The lowest layer of the plan, which all others
+/* passes/plan/asked.c: the open parts of a requested schedule. It is the lowest layer of the plan, which all others
  * ask. */
 #include "passes/plan/asked.h"
 #include "passes/base/tuning.h"

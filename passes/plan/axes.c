@@ -1,4 +1,4 @@
-/* axes.c: the table of what knobs may be (axes.def), and its words. */
+/* axes.c: the table of the candidates for knobs (axes.def), and its words. */
 #include "passes/plan/axes.h"
 
 #include <limits.h>

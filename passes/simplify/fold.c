@@ -1,5 +1,4 @@
-/* fold.c: what one op comes to by itself: constants, identities that change no bit, index arithmetic that ranges
- * decide. */
+/* fold.c: simplifies single ops: constants, identities that change no bit, index arithmetic that ranges decide. */
 #include <math.h>
 
 #include "passes/simplify/simplify.h"

@@ -1,4 +1,5 @@
-/* alike.c: classes of values that are the same ops at several points, what they take, and which of them to keep. */
+/* alike.c: classes of values that are the same ops at several points, their costs, and the choice of classes to
+ * keep. */
 #include "passes/stencil/alike.h"
 #include "passes/base/weights.h"
 

@@ -1,4 +1,4 @@
-/* kept.c: where fields can keep values of a piece, and the bodies that make and read these. */
+/* kept.c: the fields that can keep values of a piece, and the bodies that compute and read them. */
 #include "passes/stencil/alike.h"
 
 #include <string.h>

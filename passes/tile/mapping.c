@@ -1,4 +1,4 @@
-/* mapping.c: the mapping of a launch as a schedule has it: what each family fills of it. */
+/* mapping.c: the mapping of a launch under a schedule: the members that each family fills. */
 #include "passes/tile/mapping.h"
 #include "passes/tile/warps.h"
 

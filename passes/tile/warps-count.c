@@ -1,4 +1,4 @@
-/* warps-count.c: what a level of a pipeline over warps takes to compute, for estimates. */
+/* warps-count.c: the cost of computing a level of a warp pipeline, for estimates. */
 #include "passes/tile/warps.h"
 #include "passes/base/weights.h"
 

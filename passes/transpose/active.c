@@ -1,5 +1,5 @@
-/* active.c: what the losses depend on that depends on what they are differentiated by: forward from the one, backwards
- * from the other, over all stencils of the step again and again until nothing is new. */
+/* active.c: finds the values that influence the losses and depend on the targets of the gradient: forward from the
+ * targets, backward from the losses, over all stencils of the step until nothing is new. */
 #include "passes/transpose/transpose.h"
 
 void transpose_vary(Transpose *x, const By *by) {

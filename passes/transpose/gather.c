@@ -1,5 +1,5 @@
-/* gather.c: what the pieces of a stencil contribute, as stencils: the first one computes at the pieces' points what
- * others gather, in temp fields, and adds what belongs to the point itself; the second one gathers. */
+/* gather.c: the contributions of a stencil's pieces, as two stencils: the first computes, at the pieces' points, the
+ * values that others gather, in temp fields, and adds the contribution to the point itself; the second gathers. */
 #include "passes/transpose/gather.h"
 
 #include "passes/base/tuning.h"

@@ -1,5 +1,5 @@
-/* inits.c: what inits make of what is differentiated by: are they to be undone, and the module that does it. They are
- * stencils that run once, so the module's one step undoes them as if they were the step. */
+/* inits.c: the derivatives through inits: whether inits must be differentiated, and the module that does so. Inits are
+ * stencils that run once, so they form the one step of that module. */
 #include "passes/transpose/transpose.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* pieces.c: which pieces of a stencil are a box together: so a layer's pieces and those beside it. */
+/* pieces.c: finds pieces of a stencil that form a box together, such as a layer's pieces and those beside it. */
 #include "passes/transpose/transpose.h"
 
 /* Where a piece begins or ends in a dimension: from one end of the grid, `from` points. */

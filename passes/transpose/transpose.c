@@ -1,4 +1,4 @@
-/* transpose.c: the backward module: its fields, its step, and what launchers must know of it. */
+/* transpose.c: the backward module: its fields, its step, and the facts for launchers. */
 #include "passes/transpose/transpose.h"
 #include "passes/registry.h"
 

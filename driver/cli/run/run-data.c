@@ -1,5 +1,5 @@
-/* driver/cli/run/run-data.c: `stc run`: what options name: fields, their components and launch-time arrays; and these
- * in from files. */
+/* driver/cli/run/run-data.c: `stc run`: fields, components and launch-time arrays by their names in options, and their
+ * values from files. */
 #include "driver/cli/options/command.h"
 #include "driver/cli/run/job.h"
 #include "driver/cli/used/used.h"

@@ -1,5 +1,5 @@
-/* driver/cli/run/run-gradient.c: `stc run --gradient=FOLDER`: the value of the losses' sum, and a file for each of what
- * it is differentiated by. */
+/* driver/cli/run/run-gradient.c: `stc run --gradient=FOLDER`: the sum of the losses, and a file of derivatives for each
+ * target. */
 #include "driver/cli/run/job.h"
 #include "driver/data/data.h"
 

@@ -1,5 +1,5 @@
-/* driver/cli/run/run-ready.c: `stc run`: what can be known of params, fields to be read and the checkpoint before code
- * is made, from files no more than their headers. */
+/* driver/cli/run/run-ready.c: `stc run`: checks of params, input fields and the checkpoint before code is made. Of
+ * files they read the headers only. */
 #include "driver/data/writer.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* complete.c: what is left open of a tile, where the usual choice does not fit: all that is possible is looked at. */
+/* complete.c: fills the open parts of a tile if the usual choice does not fit: it examines all possible values. */
 #include "passes/plan/plan.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* mapping.c: what a plan says of the mapping of its launches beside knobs (ir/mapping.def): what it leaves open is
- * chosen, once, and what it says is checked; lowerings read it. */
+/* mapping.c: a plan's numbers of the mapping of its launches beyond the knobs (ir/mapping.def): open numbers are
+ * chosen, once, and given numbers are checked; lowerings read them. */
 #include "passes/launch/slices.h"
 #include "passes/plan/plan.h"
 #include "passes/tile/frame.h"

@@ -1,5 +1,5 @@
-/* said.c: what a plan says of its mapping, or what is chosen where it says nothing, of launches whatever they are.
- * Below mapping.c, which has a plan say all, and below all that compares plans. */
+/* said.c: a plan's numbers of its mapping, or the default for an open number, for any launch. Below mapping.c, which
+ * completes a plan, and below all code that compares plans. */
 #include "passes/plan/plan.h"
 
 int32_t plan_mapped(const Schedule *s, MapId id) {

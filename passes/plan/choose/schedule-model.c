@@ -1,5 +1,5 @@
-/* schedule-model.c: schedules compared by the cost model (model.c): each is lowered, its kernels are looked at and
- * thrown away. */
+/* schedule-model.c: compares schedules by the cost model (model.c): each is lowered, its kernels are examined and then
+ * dropped. */
 #include "passes/launch/slices.h"
 #include "passes/plan/plan.h"
 #include "passes/tile/frame.h"

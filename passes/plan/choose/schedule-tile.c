@@ -1,5 +1,5 @@
-/* schedule-tile.c: the overlapped tile of a launch: what a choice of block and elements costs, and the choice where
- * they are left open.
+/* schedule-tile.c: the overlapped tile of a launch: the cost of a choice of block and elements, and the choice if they
+ * are open.
  *
  * Overlapped tiles alone were measured: docs/lab/overlap.md. */
 #include "passes/tile/mapping.h"

@@ -1,6 +1,6 @@
-/* why.c: why a plan is as it is: the best of all candidates with the time that the model expects of each, and what
- * bounds it; and for what was left out the reason. For people: many more tiles are lowered and looked at than there is
- * time for when a program is compiled. */
+/* why.c: explains a plan: the best candidates with the time that the model expects of each and its limit, and the
+ * reasons why others were left out. It is for people: it lowers and examines many more tiles than compiling has time
+ * for. */
 #include "passes/launch/slices.h"
 #include "passes/launch/launch.h"
 #include "passes/plan/plan.h"

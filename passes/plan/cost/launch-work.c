@@ -1,5 +1,4 @@
-/* launch-work.c: the launches that a module comes to, what they compute more than once, and what they move to and
- * from global memory. */
+/* launch-work.c: the launches of a module, their redundant work, and their traffic to and from global memory. */
 #include "passes/launch/slices.h"
 #include "passes/tile/frame.h"
 #include "passes/tile/mapping.h"

@@ -1,4 +1,4 @@
-/* step-work.c: what a time step of a program takes at least, whatever its schedule: the yardstick of limits. */
+/* step-work.c: the least work of a time step of a program under any schedule: the reference for limits. */
 #include "passes/launch/launch.h"
 #include "passes/plan/cost/estimate.h"
 #include "passes/plan/cost/count.h"

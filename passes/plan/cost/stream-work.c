@@ -1,5 +1,5 @@
-/* stream-work.c: what a launch of tiles that are streamed does, counted before it is lowered: from its pipeline, and
- * the arithmetic of the bodies. The model (model.c) is told of it as it is of a finished kernel. */
+/* stream-work.c: the work of a launch of streamed tiles, counted before it is lowered: from its pipeline, and the
+ * arithmetic of the bodies. The model (model.c) gets it in the form of a finished kernel's work. */
 #include "passes/launch/slices.h"
 #include "passes/launch/launch.h"
 #include "passes/base/tuning.h"

@@ -1,6 +1,6 @@
-/* tile-work.c: what a launch of tiles that overlap does, counted before it is lowered: from the accesses, and the
- * arithmetic and the liveness of the bodies. The model (model.c) is told of it as it is of a finished kernel. Without
- * threads a tile is one, and every instance computes its region alone. */
+/* tile-work.c: the work of a launch of overlapped tiles, counted before it is lowered: from the accesses, and the
+ * arithmetic and the liveness of the bodies. The model (model.c) gets it in the form of a finished kernel's work.
+ * Without threads, a tile has one thread, and every instance computes only its own region. */
 #include "passes/launch/slices.h"
 #include "passes/tile/mapping.h"
 #include "passes/base/tuning.h"

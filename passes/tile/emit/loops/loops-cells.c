@@ -1,5 +1,5 @@
-/* loops-cells.c: the code at one cell of a tile, or at cells of a few lines together: what an instance reads, its
- * equations, what it stores. */
+/* loops-cells.c: the code at one cell of a tile, or at cells of a few lines together: an instance's reads, its
+ * equations, its stores. */
 #include "passes/tile/emit/loops/loops.h"
 
 #include <string.h>
