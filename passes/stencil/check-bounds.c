@@ -1,16 +1,16 @@
 /* check-bounds.c: finds indices of launch-time arrays that are out of range (-fcheck=bounds).
  *
- * The index of a launch-time array is clamped, so a wrong one does no harm to memory. This pass finds it. Bounds of
- * every index are computed from the regions: constants, params, grid coordinates, `step` (at least 0), sums, multiples,
- * `min`, `max`, `%` by a constant. An index that lies in the array by them needs no check. Each stencil that has
- * another gets a hidden i64 target, the field `bounds.STENCIL` on the grid (of an init, without the dimensions that its
- * targets lack): INT64_MAX at first (init `bounds`), and where an index is out of range the number of the step, unless
- * an earlier one is there. A reduction of kind `bounds` takes the least of it after each step; that makes a time tile
- * one step. An element that a `select` throws away does not count, if it has that one use: `if step < n then src[step]
- * else 0` is in order. Inits note -1, which is looked at once. A reduction with an index to check gets another beside
- * it, `bounds.REDUCTION`.
+ * The index of a launch-time array is clamped, so a wrong index does not damage memory; this pass finds it. It computes
+ * bounds of every index from the regions: constants, params, grid coordinates, `step` (at least 0), sums, multiples,
+ * `min`, `max`, `%` by a constant. An index within the array by these bounds needs no check. Each stencil with another
+ * index gets a hidden i64 target, the field `bounds.STENCIL` on the grid (of an init, without the dimensions that its
+ * targets lack). Its value is INT64_MAX at first (init `bounds`). If an index is out of range, the stencil stores the
+ * number of the step, unless an earlier one is there. After each step a reduction of kind `bounds` takes the least
+ * value, so a time tile has one step. An element that a `select` discards does not count if that is its one use: `if
+ * step < n then src[step] else 0` is valid. Inits store -1, which is read once. A reduction with an index to check gets
+ * another reduction, `bounds.REDUCTION`.
  *
- * Both passes come first, before `scalarize`, and for the reference too. */
+ * This pass and check-finite come first, before `scalarize`, and run for the reference, too. */
 #include "passes/launch/launch.h"
 #include "passes/registry.h"
 

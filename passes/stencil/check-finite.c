@@ -1,12 +1,13 @@
-/* check-finite.c: a reduction for each field that the program computes, which finds the first point whose value is a
- * NaN or an infinity (-fcheck=finite).
+/* check-finite.c: a reduction for each field that the program computes, which finds the first point with a NaN or an
+ * infinity (-fcheck=finite).
  *
- * For each field that a stencil or init writes and that has components of a float type, a reduction `finite.FIELD` over
- * the field's region: the least number, row by row, of a point where some component is a NaN or an infinity, evaluated
- * every N steps (100 unless `every` says otherwise) and before the first. The run ends there with an error that names
- * field, point and number of steps. The checks come before the program's own reductions. Fields that the program only
- * reads (`input` without an init) are not looked at; what comes of them is. A NaN that arises after the last evaluation
- * of a run is not seen. On all devices the reductions are the same, so the same point is named. */
+ * Each field that a stencil or init writes and that has components of a float type gets a reduction `finite.FIELD` over
+ * the field's region. It computes the least number, row by row, of a point where some component is a NaN or an
+ * infinity, every N steps (100 unless `every` says otherwise) and before the first step. If there is one, the run ends
+ * with an error that names field, point and number of steps. The checks come before the program's own reductions.
+ * Fields that the program only reads (`input` without an init) are not checked, but fields that depend on them are. A
+ * NaN after the last evaluation of a run is not found. The reductions are the same on all devices, so all name the same
+ * point. */
 #include "passes/launch/launch.h"
 #include "passes/registry.h"
 

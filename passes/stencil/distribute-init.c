@@ -1,6 +1,6 @@
-/* distribute-init.c: inits of a grid that is cut. A part runs them on all cells that it has, as the stencils of a step;
- * what it owns is right then, if it has as many ghost cells as all of them together look around. The others are not: a
- * launcher exchanges all fields behind inits that read other points than their own. */
+/* distribute-init.c: inits of a grid that is cut. A part runs inits on all of its cells, like the stencils of a step.
+ * The cells that it owns are then right, if it has as many ghost cells as all inits together reach. The ghost cells are
+ * not: after inits that read other points than their own, a launcher exchanges all fields. */
 #include "passes/stencil/distribute.h"
 
 /* Are all targets of the piece rings, and all that it reads, right beyond the edges? (`astray`, by field: not.) */

@@ -1,7 +1,7 @@
-/* distribute-inside.c: launch checks that say what a part has in common with the whole grid. There a stencil computes
- * points of its targets' regions, and often reads fields from inside theirs. So it does in a part; but the bounds are
- * the larger or smaller of two there, which nothing can be seen from. The checks always hold: they are for passes that
- * ask whether a rule can lead far away (passes/launch). */
+/* distribute-inside.c: launch checks with the inclusions of regions that hold in the whole grid. There a stencil
+ * computes points of its targets' regions, and often reads fields from inside their regions. The same holds in a part,
+ * but there bounds are the greater or the lesser of two values, from which passes cannot see it. The checks always
+ * pass: they inform passes that ask whether a rule can lead far away (passes/launch). */
 #include "passes/stencil/distribute.h"
 
 /* Notes that the points of `box`, in the part, lie inside field `field` there. */

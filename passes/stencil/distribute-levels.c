@@ -1,6 +1,6 @@
-/* distribute-levels.c: coarser levels of a grid that is cut. All parts have all of a field there, and compute all of it
- * alike, so nothing of it is exchanged but what is computed from the finest level (FieldShare). The points of level 1
- * that stand for a part's own are those whose first point, twice the coordinate, is one of these. */
+/* distribute-levels.c: coarser levels of a grid that is cut. Each part has, and computes, the whole of a field there,
+ * so only fields that are computed from the finest level are exchanged (FieldShare). A part's own points of level 1 are
+ * those whose doubled coordinates are points of the part. */
 #include "passes/stencil/distribute.h"
 
 void distribute_levels(Parts *p) {

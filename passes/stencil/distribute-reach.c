@@ -1,6 +1,6 @@
-/* distribute-reach.c: how many ghost cells a step needs about the points of a part, and how deep among them a stencil
- * computes. Both go by the offsets of accesses, to each side by itself, and never take one side's for the other's: so
- * for every stencil there are as many cells as its depth and what is needed of it come to. */
+/* distribute-reach.c: the number of ghost cells that a step needs around the points of a part, and the depth among them
+ * to which a stencil computes. Both follow from the offsets of accesses, for each side separately. So for every stencil
+ * the number of cells is the sum of its depth and the reach of its readers. */
 #include "passes/stencil/distribute.h"
 
 /* The larger of two. */

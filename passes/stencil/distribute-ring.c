@@ -1,11 +1,11 @@
 /* distribute-ring.c: periodic fields in a grid that is cut. Beyond the edges of the grid a part has ghost cells of such
- * a field that stand for the other side's points, and computes them along as it does others. All that it needs for that
- * must go on there, too: these fields are rings. Others end at the edges.
+ * a field, which stand for points of the opposite side, and computes them like other ghost cells. All values that this
+ * needs must continue there, too: these fields are rings. Other fields end at the edges.
  *
- * Periodic fields, and all that is read to compute them, become rings, in the dimensions in which there are periodic
- * fields; in others that are cut they end at the edges, by rules of their own. What stencils do on a region that goes
- * from one end of the grid to the other, they do on all cells of a ring, with `idx` wrapped into the grid; other
- * regions get copies of their pieces before and behind. A stencil with targets of both kinds becomes two. */
+ * Periodic fields, and all fields from which they are computed, become rings in the dimensions in which there are
+ * periodic fields; in other cut dimensions they end at the edges, by rules of their own. A stencil on a region from one
+ * end of the grid to the other computes all cells of a ring, with `idx` wrapped into the grid; other regions get copies
+ * of their pieces before and after. A stencil with targets of both kinds becomes two stencils. */
 #include "passes/stencil/distribute.h"
 
 bool is_around(const Parts *p, const Box *box, int d) {

@@ -1,11 +1,11 @@
-/* distribute-stages.c: the grid of a program with updates, repeats or levels. Its step is no list of stencils: what is
- * updated depends on all parts, and the rounds of a repeat end for all of them at once. So there is a program for each
- * stage (Stencil.stage, option stage) that makes the stencils of that stage and nothing else, as a step of its own,
- * from what the others left in the same fields. Stages in a row may be one program (option last; ir/stages.h says
- * which), with the rounds among them. So their launches of few points can be joined (kernel/small-launches.c). Who runs
- * them evaluates updates and reductions between them (option watch), and exchanges ghost cells before a stage that
- * looks further than they are right. All of them have as many ghost cells a step: as the stage, or reduction, that
- * needs most. */
+/* distribute-stages.c: the grid of a program with updates, repeats or levels. Its step is not one list of stencils:
+ * updates depend on all parts, and the rounds of a repeat end for all parts at once. So each stage (Stencil.stage,
+ * option stage) has its own program, which makes only the stencils of that stage, as a step of its own, from the fields
+ * that the other stages left. Consecutive stages may be one program (option last; ir/stages.h says which), with the
+ * rounds among them, so that their launches of few points can be joined (kernel/small-launches.c). The runner of these
+ * programs evaluates updates and reductions between them (option watch), and exchanges ghost cells before a stage that
+ * reaches beyond the right ones. All of these programs have the same number of ghost cells in a step: that of the
+ * stage, or reduction, that needs most. */
 #include "ir/stages.h"
 #include "passes/passes.h"
 #include "passes/registry.h"

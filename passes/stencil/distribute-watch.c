@@ -1,7 +1,8 @@
-/* distribute-watch.c: what reductions, probes and updates look at, as stencils. Each has a field of its own for its
- * values, and a stencil before all others of the step that writes it. The program for a part has them while ghost cells
- * are counted, so that a part has those that they need, and then loses them; the program that is made to look at one of
- * them (option watch) has that one and nothing else: it changes none of the other fields, which are the part's own. */
+/* distribute-watch.c: the values of reductions, probes and updates, as stencils. Each of them gets a field of its own
+ * for its values, and a stencil before all stencils of the step that writes it. The program for a part has these
+ * stencils while ghost cells are counted, so that the part has the cells that they need, and loses them afterwards. The
+ * program that is made to evaluate one of them (option watch) has that stencil only, and changes none of the other
+ * fields, which are the part's own. */
 #include "passes/stencil/distribute.h"
 
 /* Adds the field of a watch: its values at the points of `box`. */

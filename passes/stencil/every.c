@@ -1,11 +1,10 @@
-/* every.c: stencils that run every so many steps (Stencil.every) written out: in the other steps each of their targets
- * becomes what it is. Lowerings, tiles of several steps and all other passes then know nothing of them.
+/* every.c: replaces stencils that run in every Nth step (Stencil.every): in the other steps each of their targets keeps
+ * its value. Lowerings, tiles of several steps and all other passes then need not know them.
  *
  *     stencil image every 10 (S) = S + p * p     ->     stencil image (S) = step % 10 == 0 ? S + p * p : S
  *
- * Temp fields have no value to keep; whatever they get in a step in which the stencil is not due, only stencils read
- * it that are not due either (frontend/check/check_every.c), and these throw it away. The reference leaves the stencils
- * out natively. */
+ * Temp fields have no value to keep. In a step without the stencil only stencils that do not run either read its temp
+ * fields (frontend/check/check_every.c), and these discard the value. The reference skips the stencils directly. */
 #include "passes/launch/launch.h"
 #include "passes/registry.h"
 

@@ -1,5 +1,5 @@
-/* fuse.c: the step's list of stencils cut into consecutive groups (Stencil.group), as the plan says; the lowerings make
- * a launch of each. */
+/* fuse.c: cuts the step's list of stencils into consecutive groups (Stencil.group), as the plan says; lowerings make
+ * one launch of each group. */
 #include "passes/plan/plan.h"
 #include "passes/registry.h"
 

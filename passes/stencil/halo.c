@@ -1,5 +1,5 @@
-/* halo.c: Algorithm 2 of the paper, DetermineTileSize: each instance gets the region about the output tile on which it
- * must compute its targets. launch/extents.c finds it. */
+/* halo.c: Algorithm 2 of the paper, DetermineTileSize: gives each instance the region around the output tile on which
+ * it must compute its targets. launch/extents.c finds the region. */
 #include "passes/launch/launch.h"
 #include "passes/registry.h"
 

@@ -1,32 +1,32 @@
-/* history.c: the rotation of time levels (Field.past) written out as stencils that copy: U@k := U@(k-1), .., U@1 := U.
+/* history.c: replaces the rotation of time levels (Field.past) by stencils that copy: U@k := U@(k-1), .., U@1 := U.
  *
- * A field `U` with history K has the older levels `U@1` .. `U@K`, which rotate after each step. This pass writes that
- * rotation out: a stencil `history` right before the first stencil of the step that writes `U` makes `U@K` what
- * `U@(K-1)` is, and so on to `U@1 := U`, for at that point `U` is still what it was at the start of the step. Stencils
- * from there on read level k + 1 where the program says level k; for level K there is a temp field `U@(K+1)`, if it is
- * read at all. So after the step, for reductions and for the user, `U@1` is what `U` was one step ago. A field that no
- * stencil writes has its levels moved at the end of the step. One `history` serves all fields that are first written by
- * the same stencil and lie on the same region.
+ * A field `U` with history K has the older levels `U@1` .. `U@K`, which rotate after each step. This pass adds a
+ * stencil `history` directly before the first stencil of the step that writes `U`. It sets `U@K` to `U@(K-1)`, and so
+ * on to `U@1 := U`, because `U` still has its value from the start of the step there. Later stencils read level k + 1
+ * where the program says level k; if level K is read at all, there is a temp field `U@(K+1)` for it. So after the step,
+ * for reductions and for the user, `U@1` is the value of `U` one step ago. A field that no stencil writes has its
+ * levels rotated at the end of the step. One `history` serves all fields that the same stencil writes first and that
+ * lie on the same region.
  *
- * Pasts that no init names get an init `history`, behind all others, that makes them what their fields are; as all
+ * Pasts without an init get an init `history`, after all others, that sets them to their fields' values; like all
  * inits, it is left out for fields that are given.
  *
- * The copies are not made in the end (launch/copies.c). What remains of them is K + 1 + min(T, K + 1) buffers for
- * a field with history K under T steps a tile, and fewer cannot do:
+ * In the end the copies are not made (launch/copies.c). With T steps in a tile a field with history K needs K + 1 +
+ * min(T, K + 1) buffers, and fewer are impossible:
  *
- * - T = 1: the launch reads the K + 1 levels as they were, and stores the new one where no tile reads: tiles run in any
- *   order, and each reads its neighbours' points. That is K + 2 buffers. The oldest level is free after the launch, so
- *   its buffer takes the next step's values: the buffers rotate. Where the oldest level is read at the point alone,
- *   loops on the CPU read all of a point before they write it and write the new level over it: K + 1 buffers, and
- *   memory need not bring first what is written over.
- * - 1 < T <= K: levels 0 .. T - 1 are new, and each needs a buffer that no tile reads. Levels T .. K are what levels 0
- *   .. K - T were: K + 1 + T.
- * - T > K: all levels are new. The last tile to run reads all K + 1 old ones while all the others have stored theirs: 2
- *   (K + 1), however large T is.
+ * - T = 1: the launch reads the K + 1 old levels, and stores the new level where no tile reads: tiles run in any order,
+ * and each reads its neighbours' points. That is K + 2 buffers. The oldest level is free after the launch, so its
+ * buffer takes the next step's values: the buffers rotate. If the oldest level is read at the point alone, loops on the
+ * CPU read all values of a point before they write it, and write the new level over it: K + 1 buffers, and memory need
+ * not deliver values first that are overwritten.
+ * - 1 < T <= K: levels 0 .. T - 1 are new, and each needs a buffer that no tile reads. Levels T .. K are the old levels
+ * 0 .. K - T: K + 1 + T.
+ * - T > K: all levels are new. The last tile reads all K + 1 old levels when all other tiles have stored theirs: 2 (K +
+ * 1), for any T.
  *
- * A step cut into several launches takes K + 2 as well, also where a launch behind the first still reads `U@(K+1)`: the
- * first one stores `U` to the buffer of that level, which holds nothing yet. One more is needed where such a launch
- * writes `U` again from other points' values, for then K + 2 levels are read while another is written. */
+ * A step that is cut into several launches takes K + 2 as well, also if a later launch still reads `U@(K+1)`: the first
+ * launch stores `U` to the buffer of that level, which holds nothing yet. One more is needed if such a launch writes
+ * `U` again from other points' values, because K + 2 levels are then read while another is written. */
 #include "passes/passes.h"
 #include "passes/registry.h"
 

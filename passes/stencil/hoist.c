@@ -1,35 +1,36 @@
-/* hoist.c: what a stencil computes in each step, of fields that no step changes, is computed once, before the first
- * step, into hidden fields that the steps read:
+/* hoist.c: computes values of a stencil that depend only on fields that no step changes once, before the first step,
+ * and stores them in hidden fields that the steps read:
  *
  *     field phi : real on G input outside clamp
  *     stencil heart(v)[G] = v + k * (cos(phi) * cos(phi) * (v[0,1] - v) + ..)
  *  -> once heart.fixed(F)[..] = cos(phi) * cos(phi)
  *     stencil heart(v)[G] = v + k * (F * (v[0,1] - v) + ..)
  *
- * A value is *still* if it is made of constants, params, coordinates and fields that no stencil writes; not of `step`,
- * the values of reductions, elements of launch-time arrays, temps, older levels or fields of lists of points, which
- * change. Still values that something else reads, floats that take 10 additions or more, are candidates; a field holds
- * all values of the main piece that are the same ops at other points (classes, alike.h; the operands of a sum or
- * product may be exchanged), on all points at which it is read. Where that is beyond the grid it goes on by a rule, if
- * all that it is made of does and is of one point; else what is further down in the expression is taken, or each value
- * gets a field of its own. Of what the pass finds so, looking up to four ops down, the cheapest is taken: reading a
- * field counts 20 additions, a function that is called for each point 60 more than it does elsewhere, fields that the
- * piece then no longer reads count for it, and all must save a tenth of the piece (`hoisted_...` and `kept_...` in
- * `tuning.def`). There are at most 16 hidden fields, with no more bytes a point than all the program's own fields,
- * those that take longest; `-stats` says how many are made, and how many are left for that. Ops and their order are the
- * same, so values are to the bit, but where a product and a sum are parted that were rounded once.
+ * A value is *still* if it consists of constants, params, coordinates and fields that no stencil writes. `step`, the
+ * values of reductions, elements of launch-time arrays, temps, older levels and fields of lists of points change, so
+ * they are not still. Candidates are still floats that take 10 additions or more and that an op with a changing result
+ * uses. One field holds all values of the main piece that are the same ops at other points (classes, alike.h; the
+ * operands of a sum or product may be exchanged), on all points at which they are read. Beyond the grid the field
+ * continues by a rule, if all of its inputs do so and belong to one point; otherwise the pass takes a smaller part of
+ * the expression, or each value gets its own field. The pass searches up to four ops deep and takes the cheapest
+ * solution. Reading a field counts 20 additions, and a function that is called for each point 60 more than elsewhere.
+ * Fields that the piece no longer reads count as a gain, and in all the piece must save a tenth (`hoisted_...` and
+ * `kept_...` in `tuning.def`). There are at most 16 hidden fields, with at most as many bytes for a point as all the
+ * program's own fields: those whose values take longest. `-stats` prints how many were made, and how many were left out
+ * for that reason. Ops and their order stay the same, so values stay the same to the bit, unless a product and a sum
+ * that were rounded once are separated.
  *
- * `once` stencils are run by plans behind the inits, and again before the steps of a run if a field was set meanwhile,
- * or if others have the memory of one that they read (a bound array, a tensor, a pointer), which they may have written.
- * Params do not change in a plan. Checkpoints have the program's own fields alone; a plan that goes on from one
- * computes the hidden ones anew.
+ * Plans run `once` stencils after the inits. They run them again before the steps of a run if a field was set
+ * meanwhile, or if the caller has the memory of a field that they read (a bound array, a tensor, a pointer) and so may
+ * have written it. Params do not change in a plan. Checkpoints hold only the program's own fields; a plan that
+ * continues from one computes the hidden fields again.
  *
- * It is no part of the default pipeline. Plans on the host run it, and what shows their kernels (`stc explain`), unless
- * `-fno-hoist`, `-passes` or a cut grid says otherwise, or the free memory is less than twice what the program's fields
- * take, which a remark (`-Rpass`) says. Artifacts have none: those who launch their kernels set fields in their own
- * memory, and nobody would tell that the hidden ones are old. Where they are asked for by `-passes=`, making an
- * artifact is an error. On GPUs memory is the bound more often than arithmetic, and rules for edges differ in parts of
- * a grid: there tests alone are kept (pass pack-tests). */
+ * The pass is not in the default pipeline. Plans on the host run it, and so does `stc explain` for them, unless
+ * `-fno-hoist`, `-passes` or a cut grid excludes it, or the free memory is less than twice the memory of the program's
+ * fields, which a remark (`-Rpass`) reports. Artifacts have no hidden fields, because their callers set fields in their
+ * own memory, and nothing would report that hidden fields are out of date. If `-passes=` asks for the pass, making an
+ * artifact is an error. On GPUs memory is the limit more often than arithmetic, and rules for edges differ in parts of
+ * a grid: there only tests are kept (pass pack-tests). */
 #include "passes/base/tuning.h"
 #include "passes/registry.h"
 #include "passes/stencil/alike.h"

@@ -1,12 +1,12 @@
-/* join-sweeps.c: a stencil that looks only at the point, directly before a sweep on the same region or behind it,
- * becomes a part of the sweep: what it makes of the point is made where the sweep comes by.
+/* join-sweeps.c: a stencil that reads only its own point, directly before or after a sweep on the same region, becomes
+ * a part of the sweep, which computes it when it passes the point.
  *
  *   stencil warm(T)[G]            T = T + q               sweep down(c, T)[G]  first ... next { t = T + q
  *   sweep   down(c)[G] ... next   c = f(T, c[-1])   ->                                 c = f(t, c[-1]); T = t }
  *
- * So a launch and its loads and stores are saved, and of a temp field that nobody reads any more, all of it. What is
- * joined changes no value: the sweep reads what the stencil before it sets at the point alone; what it sets itself and
- * the stencil behind it changes it does not read behind the point.
+ * That saves a launch with its loads and stores, and a temp field that nothing else reads. Joining changes no value:
+ * the sweep reads the results of the stencil before it at the point alone; and it does not read, at points that it has
+ * passed, its own results that the stencil after it changes.
  *
  * A stencil that -fuse= names stays by itself. */
 #include "passes/launch/swept.h"

@@ -1,15 +1,15 @@
-/* merge-points.c: a stencil on one point right behind the stencil that makes what it changes becomes a part of that
- * one, a choice at the point:
+/* merge-points.c: a stencil on one point, directly after the stencil that computes the changed field, becomes a part of
+ * that stencil, as a choice at the point:
  *
  *   stencil wave(p)[G]      p = W                    stencil wave(p)[G]   p = select(idx == [z, x], W + src, W)
  *   stencil shot(p)[z, x]   p = p + src       ->
  *
  * A point source is such a stencil. By itself it is a stage of the step like any other, over all tiles: a launch in
- * family naive, an array or a barrier more in others, and none of the values that it does not change stay in registers.
+ * family naive, one more array or barrier in others, and values that it does not change cannot stay in registers.
  *
- * Merged is what changes no value: the point lies in one piece of the other stencil whatever the params are, which sets
- * all that the stencil sets; of that it reads the point alone, and everything else it reads at the point too, from
- * fields that neither that stencil nor one in between writes. Nobody in between reads or writes what it sets.
+ * Merging must change no value. For all params the point lies in one piece of the other stencil, and that piece sets
+ * all targets of this stencil. This stencil reads those targets, and everything else, at the point alone, from fields
+ * that neither the other stencil nor one in between writes. No stencil in between reads or writes its targets.
  *
  * A stencil that -fuse= names stays by itself. */
 #include "passes/launch/launch.h"

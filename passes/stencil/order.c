@@ -1,4 +1,4 @@
-/* order.c: puts the ops of long bodies into an order in which few values are alive at once.
+/* order.c: orders the ops of long bodies so that few values are live at once.
  *
  *   %q1 = exp %a1                       %q1 = exp %a1
  *   %q2 = exp %a2                       %s1 = mul %q1, %b1
@@ -7,20 +7,21 @@
  *   %p2 = mul %q2, %b2                  %s2 = add %s1, %p2
  *   %s2 = add %s1, %p2                  ...
  *
- * The front end writes what an expression needs before it, all of it, so that sums over the same terms come behind the
- * last of these. Then more is alive than there are registers, and neither LLVM nor ptxas takes such an order apart.
+ * The front end emits all operands of an expression before it, so sums over the same terms come after the last of these
+ * terms. Then more values are live than there are registers, and neither LLVM nor ptxas reorders such code.
  *
- * The order: what is wanted is made operand by operand, first the one that keeps most alive meanwhile, as Sethi and
- * Ullman do it for trees; what several want is made once. Between two such ops comes all by which no more is alive than
- * before: an op whose result needs as many words as the operands that it is the last to use, or two such ops together,
- * one of which takes the other's result. So all sums take a term as soon as it is there. The time is linear in the
- * number of ops and of their uses.
+ * The order: each result is computed operand by operand, first the operand that keeps most values live meanwhile, as
+ * Sethi and Ullman do for trees; a value with several uses is computed once. Between two such ops come all ops that do
+ * not increase the number of live values: an op whose result needs as many words as the operands that it uses last, or
+ * two such ops together, the second of which uses the first one's result. So all sums add a term as soon as it is
+ * there. The time is linear in the number of ops and of their uses.
  *
- * A body stays as it is where no more than tuning.long_lives words are alive, or more than half of them in the new
- * order. Operations keep their operands, so results do not change by a bit.
+ * A body stays as it is if at most tuning.long_lives words are live, or if the new order has more than half as many.
+ * Operations keep their operands, so results do not change by a bit.
  *
- * A bilateral filter of 9 x 9 points and three colours spilled 6200 bytes a thread in f64 and 1168 in f32 (ptxas 13.0,
- * sm_90); with this, and 112 words as the limit of range-guards, nothing. The limit is 128 words alive. */
+ * A bilateral filter of 9 x 9 points and three colours spilled 6200 bytes of a thread in f64 and 1168 in f32 (ptxas
+ * 13.0, sm_90); with this pass, and 112 words as the limit of range-guards, it spills nothing. The limit is 128 live
+ * words. */
 #include "passes/base/tuning.h"
 #include "passes/registry.h"
 #include "passes/base/weights.h"

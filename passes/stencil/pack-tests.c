@@ -1,24 +1,25 @@
-/* pack-tests.c: tests of what no step changes, such as masks at several neighbours, are made once, and each point has
- * their outcomes as bits of one word:
+/* pack-tests.c: makes tests of values that no step changes, such as masks at several neighbours, once, and stores their
+ * results at each point as bits of one word:
  *
  *     mask wet on G = ..                          once tests(T)[G] = (wet ? 1 : 0) | (wet[0,1] ? 2 : 0) | ..
  *     stencil s(A)[G where wet] = A[0,1] + ..  -> stencil s(A)[G] = if T & 1 then (if T & 2 then A[0,1] else A) + ..
  *
- * A value is *still* here if it is a bool or an integer made of constants, params, coordinates and fields of bools and
- * bytes that no stencil writes, nor a launcher while the program runs. A *test* is a still bool that reads a field and
- * that something reads which is not still, so that the largest expressions are taken: `wet && !ice[0,1]` is one bit.
- * The tests of a piece are packed if the fields that it then no longer reads have as many bytes as the word that it
- * reads instead, or more, counted by accesses: one load in place of many, whatever the order of the stencil.
+ * A value is *still* here if it is a bool or an integer that consists of constants, params, coordinates and fields of
+ * bools and bytes that neither a stencil nor a launcher writes while the program runs. A *test* is a still bool that
+ * reads a field and that an op with a changing result uses. So the largest expressions become tests: `wet && !ice[0,1]`
+ * is one bit. The pass packs the tests of a piece if the fields that the piece then no longer reads have at least as
+ * many bytes, counted by accesses, as the word that it reads instead: one load instead of many, for a stencil of any
+ * order.
  *
- * Tests that are the same share a bit, in all pieces and stencils. A word lies on the grid if what its tests are made
- * of has values there, by their rules for edges; else on the box of the piece that they are of, which it shares with
- * others of that box. A word has as many bits as it needs, in u8, u16 or u32; what does not fit goes to another one.
- * Which bit a test has is the order of the text, so words whose tests all hold are 2^n - 1: pass `tile-classes` makes
- * code for tiles where that is so everywhere, and for those where none does.
+ * Equal tests share a bit, in all pieces and stencils. A word lies on the grid if the inputs of its tests have values
+ * there, by their outside rules; otherwise it lies on the box of the piece of its tests, and others with that box share
+ * it. A word has as many bits as it needs, in u8, u16 or u32; further tests go to another word. The bits follow the
+ * order of the text, so a word whose tests all hold is 2^n - 1: pass `tile-classes` makes code for tiles where all
+ * tests hold everywhere, and for tiles where none does.
  *
- * The words are made by `once` stencils (pass `hoist`), and for whom that pass is, this one is, too, and on GPUs; where
- * it is asked for by `-passes=`, making an artifact is an error. A part of a grid has its own, of all the cells that it
- * has: they are as right as the ghost cells of the fields that they are made of, which come before the first step. */
+ * `once` stencils (pass `hoist`) make the words. This pass runs where pass hoist runs, and on GPUs, too; if `-passes=`
+ * asks for it, making an artifact is an error. A part of a grid has its own words, for all of its cells: they are as
+ * right as the ghost cells of their inputs, which arrive before the first step. */
 #include "passes/registry.h"
 #include "passes/stencil/alike.h"
 

@@ -1,30 +1,29 @@
 /* pad-rows.c: rows whose pitch the launcher chooses. Kernels for GPUs move whole vectors, and whole 16 bytes by bulk
- * copies, which suits fields whose rows all begin at multiples of these: where the last dimension has such an extent,
- * or where rows are longer in memory than they have points. The pass has the fields that lie alike in that dimension,
- * as the grid does, take the distance of their rows from a hidden param, by default the extent: then they are dense.
- * Option rest=R: kernels are for grids whose last extent leaves R when it is divided by ROW_REST, and may be made for
- * that; for others there are kernels beside them.
+ * copies. That suits fields whose rows all begin at multiples of these sizes: because the extent of the last dimension
+ * is such a multiple, or because rows in memory are longer than their points. This pass gives all fields with the
+ * grid's last dimension a hidden param for the distance of their rows, by default the extent: then they are dense.
+ * Option rest=R: kernels are made for grids whose last extent leaves R when divided by ROW_REST; for other grids there
+ * are further kernels.
  *
- * A launch check says that the param, row.pitch, is no less than the extent. What the launcher fills of lists of points
- * stays dense. Regions, outside rules and coordinates are those of before; cells between rows are no points.
+ * A launch check requires that the param, row.pitch, is at least the extent. Fields of lists of points, which the
+ * launcher fills, stay dense. Regions, outside rules and coordinates stay the same; cells between rows are not points.
  *
  *     field @A : f32 on [0 .. N - 1, 0 .. M - 1] pitch @row.pitch rest 14
  *
- * Option `rest=R` says what the number of a row's points leaves when it is divided by 16, and fields then say `rest R`.
- * Code may be made for that: family warps then knows which of a lane's cells lie behind the last column, where it would
- * have to test all of a vector, which costs registers. Such a kernel has `multiple M + 2 of 4`, and is launched where
- * that holds.
+ * Option `rest=R` is the remainder of a row's number of points divided by 16, and fields then say `rest R`. Code may
+ * use it: family warps then knows which of a lane's cells lie after the last column. Otherwise it would have to test
+ * all cells of a vector, which costs registers. Such a kernel has `multiple M + 2 of 4`, and is launched if that holds.
  *
- * It does nothing where rows are whole 16 bytes whatever the params are. Lowerings then ask of the pitch what they ask
- * of the extent else: kernels have `multiple row.pitch of 4`, and another kernel, `..._any`, `instead`. A vector that
- * is partly behind the last point is loaded and stored whole (`idx.guard ... by 4`); the simulator takes what it holds
- * there for stale, and lets stale values be stored there.
+ * The pass does nothing if rows are whole 16 bytes for all params. Otherwise lowerings ask the pitch instead of the
+ * extent: kernels have `multiple row.pitch of 4`, and another kernel, `..._any`, `instead`. A vector that is partly
+ * after the last point is loaded and stored whole (`idx.guard ... by 4`); the simulator treats its values there as
+ * stale, and permits storing stale values there.
  *
- * It is no part of the default pipeline. Plans on GPUs, and on the simulator of their kernels, run it where the extent
- * under their params is no multiple of 4 (of elements below 4 bytes, of 16 bytes), the program is run as a whole and
- * not in parts, and padding takes at most a quarter of the memory or a MiB; rows then begin at multiples of 32 bytes
- * (`driver/program/row-pitch.c`). `stc explain` shows those kernels. Artifacts are made for dense rows, unless
- * `-passes=scalarize,history,probes,simplify,pad-rows,plan,planned` asks for others. */
+ * The pass is not in the default pipeline. Plans on GPUs, and on the simulator of their kernels, run it on three
+ * conditions: the extent under their params is not a multiple of 4 (with elements below 4 bytes, of 16 bytes); the
+ * program runs as a whole and not in parts; and padding takes at most a quarter of the memory or a MiB. Rows then begin
+ * at multiples of 32 bytes (`driver/program/row-pitch.c`). `stc explain` shows those kernels. Artifacts are made for
+ * dense rows, unless `-passes=scalarize,history,probes,simplify,pad-rows,plan,planned` asks for others. */
 #include "passes/registry.h"
 
 /* May the rows of `f` be padded? Those of what the launcher fills, and of what has no memory, stay dense; so do those

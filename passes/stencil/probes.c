@@ -1,34 +1,32 @@
-/* probes.c: what a probe sees written out as a stencil: the last of the step, whose target is a field of the probe's
- * box that has no memory of its own (Field.series). It is lowered, tiled and stored like any other field that nobody
- * reads, so each of its points is stored once, by the tile that owns it; pass series then makes stores of the probe's
- * points alone of these stores. An init does the same before the first step.
+/* probes.c: turns a probe into a stencil: the last of the step, whose target is a field of the probe's box without
+ * memory of its own (Field.series). Lowerings treat it like any other field that nothing reads, so the tile that owns a
+ * point stores it once. Pass series then turns these stores into stores of the probe's points alone. An init does the
+ * same before the first step.
  *
- * A *list of points* (`PointList`) is kept as a field of i32 on the points' region, hidden from users: 1 + the number
- * of the first point of the list that is there, 0 where there is none; where several may be at one place, an array says
- * which is next. The launcher makes both of the coordinates before a run (`ir/run/points.c`). Kernels read this field
- * at the point in hand only, like any input field, so tiles, streaming, halos and outside rules need nothing of their
- * own for it.
+ * A *list of points* (`PointList`) is a hidden field of i32 on the points' region: 1 + the number of the first point of
+ * the list at that place, or 0 for none. If several points may be at one place, an array holds the next one. The
+ * launcher makes both from the coordinates before a run (`ir/run/points.c`). Kernels read this field only at their own
+ * point, like any input field, so tiles, streaming, halos and outside rules need nothing special for it.
  *
  * An inject is a stencil from the start (`frontend/check_point.c`): on one point, or on the list's region, where it
- * chooses between the old value and the one with `EXPR` added by the field's value; `up to N` is N such choices one
+ * chooses, by the field's value, between the old value and the value with `EXPR` added; `up to N` is N such choices one
  * after the other.
  *
- * A probe becomes the last stencil of the step (pass `probes`, behind `history`, so that older levels are those after
- * the step), whose target is a field of its own on the probe's region, `NAME.seen`; an init does the same before the
- * first step. `time-tile` gives each level such a field of its own. From there on they are fields like others that
- * nobody reads: each lowering stores each of their points once, by the tile that owns it, and never a value of a halo.
- * Directly after the lowering pass `series` takes the fields away: in the place of each store stands one to the probe's
- * *series*, a launch-time array that kernels write, if the step is one that the probe sees, and if a point of its list
- * is there. The row is that of the step modulo 128 (`SERIES_ROWS`). Launches that make no step are taken out of the
- * init sequence and are the probe's.
+ * A probe becomes the last stencil of the step (pass `probes`, after `history`, so that older levels are those after
+ * the step). Its target is a field of its own on the probe's region, `NAME.seen`; an init does the same before the
+ * first step. `time-tile` gives each level such a field. From then on they are fields like others that nothing reads:
+ * each lowering stores each of their points once, by the tile that owns it, and never a value of a halo. Directly after
+ * the lowering pass `series` removes the fields: a store to the probe's *series*, a launch-time array that kernels
+ * write, replaces each of their stores, if the probe records the step and a point of its list is there. The row is that
+ * of the step modulo 128 (`SERIES_ROWS`). Launches without a step move from the init sequence to the probe.
  *
- * What it costs: for a single point a test of the coordinates for each point and level; for a list the i32 field is
- * read once a launch on its region. A kernel with a probe takes the step's number, which is set in the recorded graph
- * before each replay (`cuda-steps.c`); CUDA drivers before 12 record the launches anew each time (`plan-replay.c`). The
- * code for a level of a probe is that of a stencil: with streamed tiles of many steps for the CPU compile time grows
- * with the number of probes.
+ * The cost: for a single point a test of the coordinates for each point and level; for a list one read of the i32 field
+ * on its region in each launch. A kernel with a probe gets the step's number, which is set in the recorded graph before
+ * each replay (`cuda-steps.c`); CUDA drivers before 12 record the launches again each time (`plan-replay.c`). The code
+ * for a level of a probe is that of a stencil: with streamed tiles of many steps for the CPU compile time grows with
+ * the number of probes.
  *
- * Launchers take rows out of the series when the next sequence could overwrite one of them (`probes_have_room`), and at
+ * Launchers read rows from the series when the next sequence could overwrite one of them (`probes_have_room`), and at
  * the end of a run. */
 #include "passes/launch/launch.h"
 #include "passes/registry.h"

@@ -1,16 +1,16 @@
-/* random.c: random and normal written out as the operations that ir/run/random.c defines them by, for all devices but
- * the reference.
+/* random.c: replaces random and normal by the operations with which ir/run/random.c defines them, for all devices
+ * except the reference.
  *
  * `random` and `normal` are ops of stencil IR with six operands: the lowest 32 bits of the seed, of the number of the
- * draw, of the step and of the coordinates. So whatever moves accesses, cuts the grid or unrolls steps moves them as it
- * moves `index` and `step`, and need not know them. The reference computes them as `ir/run/random.c` says; for all
- * others this pass writes out the same formulas, ten rounds of Philox and what is made of their words, and `simplify`
- * finds what several draws have in common: those of one seed whose numbers share a quotient by four (f64: two) have all
- * rounds in common.
+ * draw, of the step and of the coordinates. So passes that move accesses, cut the grid or unroll steps treat them like
+ * `index` and `step`, and need not know them. The reference computes them by ir/run/random.c. For all other devices
+ * this pass emits the same formulas, ten rounds of Philox and the conversion of their words. `simplify` then finds the
+ * common parts of several draws: draws with one seed whose numbers divided by four (f64: two) have the same quotient
+ * share all rounds.
  *
- * Bits must not depend on whether a device contracts products and sums. Each product in the formulas that feeds a sum
- * is therefore one by a power of two, which is exact, or is an `fma`; and the last operation of `normal` is a
- * `copysign`, through which no product of it can be contracted with what the program adds. */
+ * Bits must not depend on whether a device contracts products and sums. So each product in the formulas that feeds a
+ * sum is a product by a power of two, which is exact, or an `fma`; and the last operation of `normal` is a `copysign`,
+ * so the program's additions cannot be contracted with a product in it. */
 #include "ir/run/random.h"
 
 #include <math.h>
