@@ -1,6 +1,6 @@
-/* early-signals.c: in place of a barrier between neighbouring warps at the end of each streaming step, each warp tells
- * its neighbours that it is done as soon as it has touched shared memory for the last time in the step, and waits for
- * them where the barrier was. What it does in between hides how much later than itself they come.
+/* early-signals.c: replaces the barrier between neighbouring warps at the end of each streaming step by signals. A warp
+ * signals its neighbours directly after its last access to shared memory in the step, and waits for their signals at
+ * the place of the barrier. Its work between the two hides the delay of its neighbours.
  *
  *   shared @done : i64[warps, 2]
  *   for t = 0 to N step S {
@@ -12,22 +12,22 @@
  *     signal.wait parity, @done[warp + 1, b]
  *   }
  *
- * Signals come in pairs, which take turns: a warp that is a step ahead of a neighbour does not end the phase that the
- * neighbour still waits for. The first and the last warp wait for themselves in place of a neighbour, so that no test
- * takes the threads of a warp apart.
+ * Signals come in pairs that take turns, so a warp that is a step ahead of a neighbour does not end the phase for which
+ * the neighbour still waits. The first and the last warp wait for themselves instead of a missing neighbour, so no test
+ * makes the threads of a warp diverge.
  *
- * Barriers are counted over all rounds of the streaming loop, those of its parts (`split-loops`) included: number q is
- * about signal q modulo 2, whose phase then has the parity of q / 2. A warp comes to barrier q + 2 only behind its
- * neighbours' arrival at q + 1, which is behind their wait at q, so nobody's phase ends twice before it is seen. The
- * first and the last warp wait for themselves in place of a neighbour. Stores to memory that threads share go up as far
- * as what they store and other accesses to the same cells allow, but past no barrier, so that what other threads do at
- * the same time is the same. Rings that copies come in by, which each thread has for itself, do not count.
+ * Barriers are counted over all rounds of the streaming loop, including those of its parts (`split-loops`): barrier q
+ * uses signal q modulo 2, whose phase has the parity of q / 2. A warp reaches barrier q + 2 only after its neighbours
+ * arrive at q + 1, and they arrive there after their wait at q; so no phase ends twice before a neighbour has seen it.
+ * Stores to shared memory move up as far as the stored values and other accesses to the same cells allow, but past no
+ * barrier, so the other threads do the same work at the same time. Rings for copies do not count, because each thread
+ * has its own part of them.
  *
- * It is done in streaming loops over 8-byte elements, which leave every other place for an instruction free; of others
- * where the plan's `behind` per cent of a step, by itself 30, stand behind the last access, for signals take 17
- * instructions of a warp where barriers take two. Kernels keep their barriers whose streaming loops do not begin at 0,
- * have other barriers or some in ifs, or come one behind the other, and those that have no room for signals. Measured:
- * docs/lab/streaming.md#signals-in-place-of-barriers-2026-11-23. */
+ * The pass does so in streaming loops over 8-byte elements, which leave every other issue slot free. In other loops it
+ * does so if at least the plan's `behind` per cent of a step (default 30) come after the last access, because signals
+ * take 17 instructions of a warp where barriers take two. A kernel keeps its barriers if its streaming loop does not
+ * begin at 0, has other barriers or barriers in ifs, if there are several such loops, or if there is no room for
+ * signals. Measured: docs/lab/streaming.md#signals-in-place-of-barriers-2026-11-23. */
 #include "passes/kernel/crossing.h"
 #include "passes/passes.h"
 

@@ -1,11 +1,11 @@
-/* settle-words.c: a version of a kernel's body for tiles all of whose tests hold, or none, reads no words of tests
- * (pass tile-classes): what it loads of them are constants, and so is what it loads of arrays that have nothing but
- * words in them, such as the rows that a streamed tile has copied ahead. What fills these arrays is left out:
+/* settle-words.c: removes words of tests from the version of a kernel's body for tiles where all tests hold, or none
+ * (pass tile-classes). Loads of such words become constants; so do loads from arrays that hold only words, such as the
+ * rows that a streamed tile copies ahead. The code that fills these arrays is removed:
  *
  *     async.copy @sT.in[..] from @T[..]  ..  %w = aload @sT.in[..]      ->      %w = const 3
  *
- * An array holds a word if all that is stored to it comes from that word, by loads, copies and other such arrays, or is
- * a constant: what cells hold before they are filled, which nobody needs. */
+ * An array holds a word if all values stored to it come from that word, by loads, copies and other such arrays, or are
+ * constants: the contents of cells before they are filled, which nothing needs. */
 #include "passes/kernel/inner.h"
 
 /* What is known of what an array or a value holds: constants alone, so far; the word of this number or constants; or

@@ -1,23 +1,23 @@
-/* small-launches.c: launches in a row that compute few points each become one launch of one block, with a barrier
- * between any two of them:
+/* small-launches.c: merges consecutive launches of few points into one launch of one block, with a barrier between any
+ * two of them:
  *
  *   launch @red        launch @red_to_black: one block, whose threads make
  *   swap @u, @v          for the points of @red { its code }
  *   launch @black        barrier
  *   swap @u, @v          for the points of @black { its code, with @u for @v and @v for @u }
  *
- * A launch takes some microseconds however few points it has: the coarse levels of a multigrid cycle, a layer's or a
- * boundary's updates, small grids as a whole. What one launch leaves in global memory the next one's threads see behind
- * a barrier, as they are of the same block.
+ * A launch takes some microseconds even with very few points: on the coarse levels of a multigrid cycle, in updates of
+ * a layer or a boundary, on small grids. The threads are in one block, so after a barrier they see the global memory
+ * that the launch before has written.
  *
- * Rounds of a repeat which nothing looks at in between are a loop around the barriers, if after some of them buffers
- * stand for what they did before, and the number of rounds is known, or that is so after each. The host still counts
- * these rounds, for their names are in logs, but they do nothing.
+ * Rounds of a repeat without an evaluation between them become a loop around the barriers. The buffers must have their
+ * old meaning after each round, or after some number of rounds if the number of all rounds is known. The host still
+ * counts these rounds, because logs name them, but they do nothing.
  *
- * A launch is small if it covers so few points on the grid that the plan says (MAP_JOINED, MAP_ALONG_0), by its extents
- * alone, and no more than twice as many on an eighth larger ones, which get the same kernels. However many there are,
- * the kernel is right: its threads take the points in rounds. Its code has to be of threads that go each their own way:
- * no shared arrays, no shuffles. */
+ * A launch is small if, by its extents, it covers at most the plan's number of points (MAP_JOINED, MAP_ALONG_0), and at
+ * most twice as many on grids that are an eighth larger, which get the same kernels. The kernel is right for any number
+ * of points: its threads take the points in rounds. The threads of its code must be independent: no shared arrays, no
+ * shuffles. */
 #include <string.h>
 
 #include "passes/base/tuning.h"

@@ -1,16 +1,15 @@
-/* specialize.c: a version without tests for the tiles that touch no edge of any region. The body B of a kernel becomes
+/* specialize.c: adds a version without tests for tiles that touch no edge of any region. The body B of a kernel becomes
  *
  *   if interior { B with `inside` true and idx.* = operand + offset } else { B }
  *
- * where `interior` marks the choice, and its condition says so of the block (assume.h).
+ * where `interior` marks the choice; its condition is true for blocks away from edges (assume.h).
  *
- * Everything assumed follows from the condition, for any kernel IR; tests that are not assumed stay as they are in the
- * inner version. A kernel without anything to assume, or with two versions already, keeps its body. All kernels are
- * simplified at the end, so that no pass `simplify` need follow. The `if` is marked `interior`, and later passes and
- * the model read that mark.
+ * All assumptions follow from the condition, for any kernel IR; tests without an assumption stay in the inner version.
+ * A kernel without a possible assumption, or with two versions already, keeps its body. The pass simplifies all kernels
+ * at the end, so no pass `simplify` need follow. Later passes and the model read the mark `interior` of the `if`.
  *
- * With `inner=1`, which the model asks for, a kernel whose edges pass `split-edges` would put into one of their own is
- * left what it would be then, and there is none for the edges. */
+ * The model uses `inner=1`: a kernel whose edges pass `split-edges` would move to a kernel of their own becomes the
+ * inner kernel, and there is no kernel for the edges. */
 #include "passes/plan/cost/estimate.h"
 #include "passes/kernel/assume.h"
 #include "passes/kernel/inner.h"

@@ -1,5 +1,5 @@
-/* split-edges.c: the blocks at the edges in a kernel of their own. What pass specialize makes of a body, `if interior {
- * A } else { B }`, is compiled as one: every block takes the registers of B, which needs more of them. Where the
+/* split-edges.c: moves the blocks at the edges to a kernel of their own. Pass specialize makes `if interior { A } else
+ * { B }` of a body. Compiled as one kernel, every block takes the registers of B, which needs more of them. If the
  * interior blocks are a box of the grid of blocks, kernel
  *
  *   @k covers [N, M] by [8, 32] { if interior { A } else { B } }      launch @k
@@ -9,12 +9,12 @@
  *   @k covers [N - 16, M - 64] by [8, 32] { A }                       launch @k_edge
  *   @k_edge covers [N, M] by [8, 32] without [N - 16, M - 64] { B }   launch @k beside
  *
- * with the blocks of both moved to the tiles that they are for. The edge goes first, so that interior blocks, which are
- * all alike, fill the device behind it. Of a kernel that says which of its blocks are idle
+ * with the blocks of both moved to their tiles. The edge is launched first, so that the interior blocks, which are all
+ * alike, fill the device after it. In a kernel with idle blocks
  *
  *   @k covers [N, M] by [8, 32] idle from [16, 32] to [N - 17, M - 33] { B }
  *
- * these are left out (idle-blocks.c).
+ * these are omitted (idle-blocks.c).
  *
  * The box: each dimension's `inside` bounds a multiple of one block number, b * tile, from below by a constant and from
  * above by bounds that differ by constants. So the interior kernel `covers` what that bound leaves, like any kernel,
@@ -23,15 +23,14 @@
  * interior blocks stands for all blocks of the dimensions behind it, any other for those that are not interior, and
  * among these the search goes on. That is a division for each dimension but the last, once a block.
  *
- * Where bounds do not differ by constants, as those of layers whose width is a param, or in a part of a grid, whose
- * tiles begin where `part.first.D` says, the first interior block and the end of the last one are lets,
- * `KERNEL.begin.D` and `KERNEL.end.D`.
+ * If bounds do not differ by constants, the first interior block and the end of the last one are lets, `KERNEL.begin.D`
+ * and `KERNEL.end.D`: for layers whose width is a param, or in a part of a grid, whose tiles begin at `part.first.D`.
  *
- * A kernel is left whole where the condition has another form, and where threads do not work together (no barrier, no
- * shuffle) and B is neither long (300 ops) nor three times as long as A: such kernels have registers enough. So is one
- * with idle blocks. A kernel and the one that is launched instead of it are split both or not at all. `-edges=along`
- * leaves the pass out, and so does the default on grids known to have fewer than 2^22 points, where a launch takes no
- * longer than making two of them wait for each other.
+ * A kernel stays whole if the condition has another form; if its threads do not cooperate (no barrier, no shuffle) and
+ * B is neither long (300 ops) nor three times as long as A, because such kernels have enough registers; and if it has
+ * idle blocks. A kernel and the kernel that is launched instead of it are split both or not at all. `-edges=along`
+ * omits the pass; so does the default on grids known to have fewer than 2^22 points, where a launch takes no longer
+ * than the wait between two launches.
  *
  * Registers of a thread, from ptxas for sm_90 (whole, and then interior / edge):
  *

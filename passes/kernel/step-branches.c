@@ -1,17 +1,17 @@
-/* step-branches.c: arithmetic that a choice by the step throws away is not done: it stands in an if.
+/* step-branches.c: moves arithmetic into an if when a choice by the step discards its result in most steps.
  *
- * Stencils that run every so many steps (pass every), and what programs choose themselves by `step % K == 0`, compute a
- * value in each step, and most steps keep another one. The condition is the same for all threads of a launch, so a
- * branch on it costs an instruction and parts no warp:
+ * Stencils that run in every Nth step (pass every), and choices of the program by `step % K == 0`, compute a value in
+ * each step, and most steps keep another one. The condition is the same for all threads of a launch, so a branch on it
+ * costs one instruction, and no warp diverges:
  *
  *     %due = eq (rem %step, 10), 0                    %v = if %due { what %x alone is made of; yield %x }
  *     ... %x ...                               ->          else { yield %old }
  *     %v = select %due, %x, %old
  *
- * Selects by the same condition share an if as long as nothing needs one of them: the cells of a thread, and several
- * targets. What they choose from moves in as far as nothing else uses it; loads stay where they are, since what they
- * read may be written behind them. An if must save tuning.branch_instructions; a kernel that chooses nothing by the
- * step stays as it is. On targets without threads LLVM takes such choices out of loops. */
+ * Selects by the same condition share an if until something needs one of them: the cells of a thread, and several
+ * targets. Their operands move into the if unless something else uses them. Loads stay in their places, because later
+ * code may write what they read. An if must save tuning.branch_instructions; a kernel without a choice by the step
+ * stays as it is. On targets without threads LLVM moves such choices out of loops. */
 #include "passes/base/tuning.h"
 #include "passes/base/weights.h"
 #include "passes/registry.h"

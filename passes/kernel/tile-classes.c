@@ -1,33 +1,33 @@
-/* tile-classes.c: where a mask is true everywhere that a tile looks, the tile does without it, and where it is false
- * everywhere, too. Each kernel of a step that looks at words of tests (Kernel.tests; pass pack-tests makes the words)
- * gets three versions of its body B, and takes one by the class of the block's tile:
+/* tile-classes.c: removes the tests of a mask from tiles where the mask is true, or false, at all points that the tile
+ * reads. Each kernel of a step that reads words of tests (Kernel.tests; pass pack-tests makes the words) gets three
+ * versions of its body B, and each block takes one by the class of its tile:
  *
  *     class = load @k.classes[block 0, block 1]
  *     if class == 1 { B with all bits of the words set } else { if class == 2 { B with none set } else { B } }
  *
- * The first is the code of a program without a mask, the second that of a program all of whose points are dry, which
- * mostly comes to a copy. The classes are made once, behind the words, by a kernel that has a block for each of those
- * of @k: what that block looks at is the points of its tile and so many around it as the time steps of the launch need.
+ * The first version is the code of a program without a mask. The second is that of a program with only dry points,
+ * mostly a copy. A kernel finds the classes once, after the words are computed. It has one block for each block of @k,
+ * which reads the points of its tile and as many around it as the time steps of the launch need.
  *
  *     kernel @k.classes covers [N, M] by [24, 28] { all = and of the words, any = or of them; store .., @k.classes }
  *     host { once { .. launch @k.classes } steps 4 { launch @k .. } }
  *
- * So nothing is asked of the host, and a tile is never taken for what it is not: what a version leaves out is what its
- * class says of every word that the block reads for points that anybody needs. Cells beyond those, which a tile
- * computes and nobody needs, may look at other words; their values stay unused, whatever they come to.
+ * So the host need not act, and no tile gets a wrong version: the class covers every word that the block reads for
+ * points that are needed. Cells beyond these, which a tile computes but nothing needs, may read other words; their
+ * values are not used.
  *
- * With threads, a warp makes a tile's class, each lane the words of some columns, and they are combined by exchanges
- * between lanes. Kernels with a version for tiles that touch no edge have the classes in that version alone. Kernels of
- * one launch that cover the same tiles, such as those for rows of whole vectors and for others, share the classes.
- * Those of kernels for edges are by the places of tiles, not by the numbers of blocks. Left as they are: kernels of
- * frames, those that order warps by signals, and those that would be so long that compiling takes seconds; of these the
- * second version is left out first.
+ * With threads, one warp finds a tile's class: each lane reads the words of some columns, and exchanges between lanes
+ * combine them. Kernels with a version for tiles that touch no edge have classes only in that version. Kernels of one
+ * launch that cover the same tiles, such as those for rows of whole vectors and for other rows, share the classes. For
+ * kernels at edges, classes go by the places of tiles, not by the numbers of blocks. Unchanged are kernels of frames,
+ * kernels that order warps by signals, and kernels that would become so long that compiling takes seconds; these lose
+ * the second version first.
  *
- * Where all that writes a field leaves dry points as they are (Kernel.tests says so), a tile of class 2 has nothing to
- * do: of both buffers of the field each has, at all points none of whose bits is set, what there was at first. For that
- * one is copied to the other before the steps, and again whenever a field may have been set from outside. That holds
- * whatever tiles the kernels for fewer steps have, since it is a point's own bits that decide. It needs all kernels
- * that write the field to go by the same bits, and two buffers that are exchanged for each other alone. */
+ * If all kernels that write a field keep its dry points (Kernel.tests says so), a tile of class 2 has no work: at all
+ * points without a set bit, both buffers of the field hold the initial values. For that, one buffer is copied to the
+ * other before the steps, and again whenever a field may have been set from outside. This holds for any tiles of the
+ * kernels for fewer steps, because a point's own bits decide. All kernels that write the field must use the same bits,
+ * and the two buffers may only be exchanged for each other. */
 #include "passes/base/tuning.h"
 #include "passes/kernel/class-kernels.h"
 #include "passes/kernel/inner.h"

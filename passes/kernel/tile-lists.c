@@ -1,6 +1,6 @@
-/* tile-lists.c: kernels that do nothing for tiles of some class (pass tile-classes) go by a list of tiles, so that a
- * launch may leave those out: a block that looks at its tile's class and ends takes 0.62 ns (NVIDIA H200, 2026-11-29),
- * and where most of a grid is dry that is more than the wet tiles take.
+/* tile-lists.c: gives a list of tiles to kernels that have no work for tiles of some class (pass tile-classes), so that
+ * a launch may omit these tiles. A block that reads its tile's class and ends takes 0.62 ns (NVIDIA H200, 2026-11-29);
+ * on a mostly dry grid that is more than the time of the wet tiles.
  *
  *     kernel @k covers [N, M] by [32, 64] { B of block 0, block 1 }
  *
@@ -12,10 +12,10 @@
  *       B of i, j
  *     }
  *
- * The blocks are numbered along the last dimension. A further kernel, launched once behind that which finds the
- * classes, lists all tiles as the blocks were numbered before; who launches all blocks need know nothing of this. Who
- * knows the classes may put the rows of those tiles that have something to do to the begin of the list, and launch as
- * many blocks (driver/instance/plan-idle.c). */
+ * The blocks are numbered along the last dimension. A further kernel, launched once after the one that finds the
+ * classes, lists all tiles in the former order of the blocks; a launcher that launches all blocks need not know of it.
+ * A launcher that knows the classes may move the rows of tiles with work to the beginning of the list, and launch only
+ * that many blocks (driver/instance/plan-idle.c). */
 #include "passes/kernel/inner.h"
 
 /* Tiles that a block of the kernel that lists them has, a thread each. */

@@ -1,20 +1,15 @@
-/* copies.c: stencils that merely copy a field, such as those of pass history, and what a launch makes of them: nothing,
- * mostly.
+/* copies.c: removes stencils that only copy a field, such as those of pass history, from launches.
  *
- * Who reads a copy can as well read what it is a copy of: the *root*, a version that an instance computes, or version 0
- * of another field. So a launch drops copies from its instances, and Launch.sees says which root an access leads to.
- * What remains is a copy that has to be in global memory after the launch. If its root is version 0 of an older or
- * younger self, a field of the same history whose new value is stored elsewhere, the host exchanges their buffers and
- * nothing is stored: the buffers of a field's levels rotate. Else the last copy stays an instance's target, and it
- * alone.
+ * A reader of a copy can read the original instead: the *root*, a version that an instance computes, or version 0 of
+ * another field. So a launch drops copies from its instances, and Launch.sees names the root of an access. Only copies
+ * that must be in global memory after the launch remain. If the root of such a copy is version 0 of another level of
+ * the same field whose new value is stored elsewhere, the host exchanges their buffers and nothing is stored: the
+ * buffers of the levels rotate. Otherwise only the last copy stays, as an instance's target.
  *
- * A stencil that merely copies a field over its whole region, such as those of pass `history`, costs nothing here: the
- * launch drops it, and accesses to the copy lead to what it is a copy of. If the copy has to be in global memory after
- * the launch, and it is an older level of a field that is now what a younger level was before the launch, nothing is
- * stored either: the host exchanges the buffers. For a wave equation `U@1` gets the buffer of `U`, `U` that which the
- * step has stored to, and the next step stores to that of the old `U@1`: K + 2 buffers for history K, one load of `U`
- * and of `U@1` and one store a point. With T steps a tile the levels from T on rotate, and the younger ones, which are
- * made in the tile, are stored. Any other copy is stored by the last instance that makes it. */
+ * For a wave equation `U@1` gets the buffer of `U`, `U` gets the buffer to which the step has stored, and the next step
+ * stores to the buffer of the old `U@1`: K + 2 buffers for history K, one load of `U` and of `U@1` and one store for
+ * each point. With T steps in a tile the levels from T on rotate, and the younger levels, which the tile computes, are
+ * stored. The last instance that makes another kind of copy stores it. */
 #include "passes/launch/launch.h"
 
 /* The work on one launch of `n` instances at st. value[f] is the root that field f has at present, versions[f] how

@@ -1,8 +1,8 @@
-/* inside.c: which ranges and regions lie inside others whatever the params are.
+/* inside.c: finds ranges and regions that lie inside others for all params.
  *
- * To look through the launch checks, which say what params may be, costs some thousand instructions; a planner asks the
- * same of the same few regions for each candidate. So it has the answers kept, by what the regions are and never by
- * their addresses: the regions of a candidate end before the answers do. */
+ * Searching the launch checks, which restrict the params, costs some thousand instructions, and a planner asks the same
+ * questions about the same few regions for each candidate. So the answers are kept, by the contents of the regions and
+ * never by their addresses: the regions of a candidate are freed before the answers. */
 #include "passes/launch/launch.h"
 
 bool range_inside(Affine alo, Affine ahi, Affine lo, Affine hi) {

@@ -1,9 +1,9 @@
 /* lower-host.c: buffers, kernels and their names, and the host part of the paper's Algorithm 5: launches, swaps, the
  * remainder of the time steps.
  *
- * A lowering that has a faster kernel for some params only, such as one that moves whole vectors where rows are
- * multiples of 16 bytes, makes both: `kernel_multiple` notes what must be a multiple of what, `kernel_instead` the
- * kernel for all others (see docs/ir.md); which one is launched the host part decides anew for each run. */
+ * Some kernels are faster but suit only some params, such as a kernel that moves whole vectors if rows are multiples of
+ * 16 bytes. A lowering then makes two kernels: `kernel_multiple` notes the required multiples, `kernel_instead` the
+ * kernel for all other params (see docs/ir.md). The host part chooses between them for each run. */
 #include "passes/lower/lower.h"
 
 #include <string.h>

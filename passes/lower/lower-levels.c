@@ -1,11 +1,11 @@
-/* lower-levels.c: reads of the level of the grid beside a stencil's own made into kernel IR: loads from global memory
- * at twice the coordinate, or at half of it.
+/* lower-levels.c: lowers reads of the next finer or coarser level of the grid to kernel IR: loads from global memory at
+ * twice or half the coordinate.
  *
  *   %r = fine @x[1, 0]          ->  %p = shl %i, 1    %q = shl %j, 1    %r = load @x[%p, %q] + [1, 0]
  *   %r = coarse @x[0, -1]       ->  %p = shr %i, 1    %q = shr %j, 1    %r = load @x[%p, %q] + [0, -1]
  *
- * No stencil of the launch writes the field, and none is computed beside the output tile, since such a stencil is a
- * launch of its own. */
+ * No stencil of the launch writes the field, and none computes points outside of the output tile, because such a
+ * stencil has a launch of its own. */
 #include "passes/lower/lower.h"
 
 Value *level_value(Point *p, Builder *b, const Piece *piece, const Op *op) {

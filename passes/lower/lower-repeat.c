@@ -1,5 +1,5 @@
-/* lower-repeat.c: repeats within a step as loops of the host part. The launches of a step come one after the other,
- * with the borders of repeats between them as marks; in the end what is between two marks becomes the loop's own
+/* lower-repeat.c: lowers repeats within a step to loops of the host part. The launches of a step are listed in order,
+ * with marks at the beginnings and ends of repeats; at the end the launches between two marks become the loop's own
  * sequence. */
 #include "passes/lower/lower.h"
 

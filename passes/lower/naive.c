@@ -1,21 +1,19 @@
-/* naive.c: a thread a point, one launch a stencil a step. Inits are lowered so under every schedule. Several stencils a
- * launch, and several points a thread: naive-points.c.
+/* naive.c: family naive: one thread for each point, and one launch for each stencil of a step. Inits are lowered in
+ * this way under every schedule. naive-points.c has several stencils in a launch and several points in a thread.
  *
  * A kernel tests which piece its point is in and runs that piece only, so nothing is computed or loaded outside of
  * regions. A target that other points of the stencil read is written to the other buffer of a pair, with the points
  * outside of the pieces copied; else it is written in place.
  *
- * A thread a point, a launch a stencil a step. A thread tests which piece it is in and runs that alone, so nothing is
- * loaded that is not needed. In place, or to the other buffer with the points in no piece copied (of a temp field:
- * those that the step has written before). A stencil all of whose pieces have few points (an eighth of the grid, under
- * the params' defaults) and that has nothing to copy has a kernel for each group of pieces that a box of few points
- * holds, such as the four slabs of an absorbing layer, and these cover their box alone. They are launched beside each
- * other, and beside those of the stencils before if neither writes what the other reads or writes. In family overlap a
- * launch of such a stencil alone is lowered so, too; and where all is left open, pass `plan` takes a launch for each
- * stencil if one of them has few points and a tile would make one step, or is expected to take longer. Stencils of pass
- * `history` share the launch of the stencil behind them, where they cost nothing; a level `U@(K+1)` that a later
- * stencil of the step reads takes part in the rotation. Inits are lowered so under every schedule, one kernel for each
- * field, so that those of fields with data can be left out. */
+ * In a temp field, only those points outside of the pieces are copied that the step has written before. A stencil may
+ * have few points in all of its pieces (an eighth of the grid, under the params' defaults) and nothing to copy. Then
+ * each group of pieces within a box of few points, such as each of the four slabs of an absorbing layer, has a kernel
+ * that covers only its box. These kernels are launched beside each other, and beside those of the stencils before,
+ * unless one writes fields that the other reads or writes. In family overlap a launch of such a stencil alone is
+ * lowered in the same way. If the schedule is open, pass `plan` takes a launch for each stencil if one of them has few
+ * points and a tile would make one step, or if a tile is expected to take longer. Stencils of pass `history` share the
+ * launch of the next stencil, where they cost nothing; a level `U@(K+1)` that a later stencil of the step reads takes
+ * part in the rotation. Inits have one kernel for each field, so that inits of fields with data can be left out. */
 #include "passes/lower/naive.h"
 
 /* ---- one kernel */

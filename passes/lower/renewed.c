@@ -1,6 +1,6 @@
-/* renewed.c: fields that each round of a repeat sets as a whole before it reads them, such as the right-hand side of a
- * coarser level, which is restricted in every cycle. What the round before has left there counts for nothing; the host
- * part says so of its loop, and the simulator finds launches that read it in spite of that. */
+/* renewed.c: finds fields that each round of a repeat sets as a whole before it reads them, such as the right-hand side
+ * of a coarser level, which is restricted in every cycle. The values of the round before do not matter there. The host
+ * part lists these fields in its loop, and the simulator reports launches that read such values nevertheless. */
 #include "passes/lower/lower.h"
 
 /* What the stages so far have done to a field first. */
