@@ -1,10 +1,9 @@
 /* cells.c: the cache of values of cells: a hash table of lines, each with a place for the value of each of its cells.
  *
- * Where the cells of a tile are in registers of lanes (`-tiles=lanes`, `lower-stream`, `lower-warps`), the lowering
- * asks for the same cells again and again. This file has the values that were built, each under what it is of, the
- * version, how many rows ago its row came, the line and the lane, until the code moves to the next instance, row or
- * level: each load and each shuffle is built once. A cell that is another lane's comes from there by a shuffle of the
- * value that is known of the lane's own line. */
+ * If the cells of a tile are in registers of lanes (`-tiles=lanes`, `lower-stream`, `lower-warps`), the lowering asks
+ * for the same cells again and again. This file keeps the values that were built, each under its field, version, row
+ * (counted back), line and lane, until the code moves to the next instance, row or level. So each load and each shuffle
+ * is built once. A cell of another lane comes by a shuffle of the known value of the lane's own line. */
 #include "passes/tile/cells.h"
 
 enum { CHAINS = 128 };

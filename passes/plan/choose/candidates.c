@@ -1,11 +1,11 @@
-/* candidates.c: what is possible: the tiles that may be taken for a grid of known size. Each is a complete tile of a
- * launch that makes T time steps; what it is expected to take, or why it is none, is found in cost.c.
+/* candidates.c: the candidate tiles for a grid of known size. Each is a complete tile of a launch of T time steps;
+ * cost.c finds its expected time, or the reason to exclude it.
  *
- * On a grid of few tiles most multiprocessors wait, and time goes to launches, memory, and instructions that have no
- * other warps beside them. If the size of the grid is known (`Schedule.size`, from `-for-grid` or the params), below
- * 2^26 points, in rank 3 at any size, and no number of the schedule is given, tiles out of a table, with T up to 64,
- * 12, 6, are compared with the usual choice, streamed ones from 2^19 points on in rank 2 and 2^18 in rank 3, on all
- * hardware. Steps that are cut into several launches are not looked at.
+ * On a grid of few tiles most multiprocessors wait, and the time goes to launches, memory, and instructions without
+ * other warps to hide their latency. If the size of the grid is known (`Schedule.size`, from `-for-grid` or the
+ * params), below 2^26 points, in rank 3 at any size, and no number of the schedule is given, tiles from a table, with T
+ * up to 64, 12, 6, are compared with the usual choice. Streamed tiles are compared from 2^19 points on in rank 2 and
+ * 2^18 in rank 3. This holds on all hardware. Steps that are cut into several launches are not examined.
  *
  * In rank 3 up to 2^25 points blocks of 4 to 16 warps, lines of a warp, a half or a quarter of one, 1 to 4 lines and 2
  * or 4 cells a thread, 16 to 128 planes are compared (`PLANE_AXES` of few rounds). What a streamed tile of planes does
@@ -24,11 +24,10 @@
  * columns. See docs/lab/model.md#lines-and-tiles-on-small-grids-in-rank-2-2026-11-23.
  *
  * Tiles whose cells stay in the registers of lanes are counted as what each lane computes, exchanges and trades with
- * other warps. They are looked at for equations without roots, quotients, functions, older
- * levels and mirrored or clamped fields, from 2^16 points to 2^20, of one field in f32 to 2^22, with at
- * most a quarter of a thread's registers (f64: a third) in cells and rows of other warps. Where they are chosen they
- * make 1.28 times as much as what was chosen before
- * (docs/lab/small-grids.md#tiles-in-the-registers-of-lanes-2026-11-23).
+ * other warps. They are looked at for equations without roots, quotients, functions, older levels and mirrored or
+ * clamped fields, from 2^16 points to 2^20, of one field in f32 to 2^22, with at most a quarter of a thread's registers
+ * (f64: a third) in cells and rows of other warps. Where they are chosen they make 1.28 times as much as what was
+ * chosen before (docs/lab/small-grids.md#tiles-in-the-registers-of-lanes-2026-11-23).
  *
  * From 2^22 points on in rank 2, 2^25 in rank 3 (`many_rounds`), blocks fill the cores many times, and those at edges
  * are few. The roofs of streamed tiles hardly add up then, for loads run ahead and blocks that begin and end hide each

@@ -1,5 +1,5 @@
-/* given-steps.c: the family of tiles of a number of time steps that is given, where all else of the schedule is left
- * open: each family's own choice for so many steps is made, and the one is taken that is expected to be fastest. */
+/* given-steps.c: chooses the family of tiles for a given number of time steps if the rest of the schedule is open: it
+ * makes each family's own choice for that number of steps, and takes the one that is expected to be fastest. */
 #include "passes/launch/slices.h"
 #include "passes/plan/cost/estimate.h"
 #include "passes/plan/plan.h"

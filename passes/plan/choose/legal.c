@@ -1,12 +1,12 @@
-/* legal.c: what the user asked for made legal for a target. Block size from B and E (equation 1 of the paper: a tile
- * stores W = B * E - halo points in each dimension), shared memory (equation 3), and defaults for what was left open.
+/* legal.c: makes the user's request legal for a target. It computes block size from B and E (equation 1 of the paper: a
+ * tile stores W = B * E - halo points in each dimension), shared memory (equation 3), and defaults for open parts.
  *
- * `schedule_resolve` makes of what the user asked for (`-schedule -T -block -elems`, all optional) something that the
- * target can run, or an error that says what was asked, what the target allows and the nearest legal choice. It asks
+ * `schedule_resolve` turns the user's request (`-schedule -T -block -elems`, all optional) into a schedule that the
+ * target can run, or an error that names the request, the target's limit and the nearest legal choice. It asks
  * `halo_compute` and the analysis of launches, so it knows the tile's width (equation 1, W = B * E - halo) and its
- * shared bytes (equation 3) for every T it considers. What a tile comes to whatever it costs, points stored and
- * computed twice, bytes, registers for windows, is in `tile/mapping.h`: lowerings and the cost model (`plan/cost/`) ask
- * there, and the cost model knows nothing of what is legal or chosen.
+ * shared bytes (equation 3) for every T that it considers. `tile/mapping.h` has the sizes of a tile that do not depend
+ * on cost: stored and redundant points, bytes, registers for windows. Lowerings and the cost model (`plan/cost/`) ask
+ * there, and the cost model does not know which tiles are legal or chosen.
  *
  * Defaults with threads: blocks of 256, 8x32 or 4x4x32. E is doubled in the dimension where the halo weighs most until
  * at most 1.35 points (1.05 in one dimension) are computed for each point stored, as long as a thread's private arrays

@@ -1,7 +1,7 @@
-/* live-tiles.c: tiles for masks that are known (known-masks.c). Tiles without a wet point are not run, and those with a
- * dry one have code that looks at each point's mask, so what counts is how many tiles of each kind there are: large
- * tiles, which suit a whole rectangle, are seldom dry where land and sea are narrow, and leave cores without work where
- * they are. All candidates are counted once more, each with as many tiles as are left of it. */
+/* live-tiles.c: tiles for known masks (known-masks.c). Tiles without a wet point do not run, and tiles with a dry point
+ * have code that reads the mask at each point, so the number of tiles of each kind matters. Large tiles suit a whole
+ * rectangle, but where land and sea are narrow, large tiles are seldom dry, and few remaining tiles leave cores without
+ * work. So all candidates are counted again, each with the number of tiles that remain. */
 #include "passes/plan/cost/estimate.h"
 #include "passes/plan/plan.h"
 

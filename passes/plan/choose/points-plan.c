@@ -1,11 +1,11 @@
-/* points-plan.c: threads of several points in place of tiles (tile/emit/lower-naive.c), where that is expected to be
- * clearly faster: on grids that lie in the cache, for layers on few points, for long equations in three dimensions.
+/* points-plan.c: threads of several points instead of tiles (tile/emit/lower-naive.c), if that is expected to be
+ * clearly faster: on grids that fit the cache, for layers on few points, for long equations in three dimensions.
  *
- * One shape a rank is looked at: rows of whole vectors, in 2-D two of them, in 3-D eight one behind the other, whose
- * points a thread keeps in registers; fewer where the code that is written out for them would not fit the instruction
- * cache. Nothing is lowered where memory alone would take longer than what is expected of the plan at hand, and nothing
- * taken where instructions bound it: several points save loads. What is around the middle of the grid is counted as a
- * frame's steps are: its kernels have many pieces, and a point makes one of these. */
+ * It examines one shape for each rank: rows of whole vectors, in 2-D two of them, in 3-D eight one behind the other,
+ * whose points a thread keeps in registers; fewer if their unrolled code would not fit the instruction cache. It lowers
+ * nothing if memory alone would take longer than the expected time of the present plan, and takes nothing if
+ * instructions are the limit, because several points only save loads. The points around the middle of the grid are
+ * counted like a frame's steps: their kernels have many pieces, and each point computes one of them. */
 #include "passes/launch/slices.h"
 #include "passes/tile/frame.h"
 #include "passes/plan/cost/estimate.h"

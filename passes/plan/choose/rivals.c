@@ -1,7 +1,7 @@
-/* rivals.c: the families of tiles compared by what their kernels are expected to take, once one was chosen by what is
- * counted of tiles before they are lowered. That count knows what steps of few short stencils take: what it was fitted
- * to. Of steps of several stencils, or with functions, the finished kernels say what it does not see: code that is
- * longer than the caches near a scheduler hold, registers that lack, what tiles at edges take.
+/* rivals.c: compares the families of tiles by the expected time of their kernels, after one was chosen by the count of
+ * tiles before lowering. That count suits steps of few short stencils, to which it was fitted. For steps of several
+ * stencils, or with functions, the finished kernels show what the count does not see: code that exceeds the caches near
+ * a scheduler, missing registers, the cost of tiles at edges.
  *
  * Measured: docs/lab/model.md. */
 #include "passes/plan/plan.h"

@@ -1,21 +1,21 @@
-/* schedule-cpu-stream.c: tiles that one thread streams (lower-walk.c): which are possible, and which is taken.
+/* schedule-cpu-stream.c: possible tiles that one thread streams (lower-walk.c), and the choice among them.
  * schedule-stream.c asks it on targets without threads.
  *
- * `-block=1xC` or `1xLxC` is what a tile computes, halo included, as for overlapped tiles. What is left open is what
- * `cpu-stream-cost.c` expects to take the least time, of 1, 2, 3, 4, 6, 8, 12 or 16 steps (at most 4 in rank 3, half of
- * that for steps of more than about 24 additions), 64 to 4096 columns, 8 to 128 lines and 32 to 1024 rows or planes; of
- * a grid of known size (`-for-grid`) these are equal parts, but columns stored are multiples of 16, so that tiles begin
- * at whole vectors. Where runs stop every N steps (`Schedule.every`: `--every`, `--checkpoint-every`; or a reduction's
- * `every`) tiles have N steps at most, and if N is no multiple of that number those from half to half as many more are
- * looked at: the best is the one with which N steps take the least time, those behind the last whole tile in tiles of
- * half as many, of half of that, and so on. A core computes points, halo included, starts lines, moves bytes from and
- * to memory, and gets rows from the next cache that its second-level cache has lost; these times add up, but for memory
- * behind arithmetic of more than 150 additions a point, and where tiles do not come out even on the cores all wait for
- * the last. An instance on few points copies the others of the rows that it keeps. `auto` takes streamed tiles, of
- * one step, too, where that has several stencils, unless plain loops are expected to take less time: a launch for each
- * stencil, which is measured to take less than one that makes a tile of each in turn. `-T=N` alone takes streamed tiles
- * if N steps can be streamed; `-T=1` the best of all that make one.
- */
+ * `-block=1xC` or `1xLxC` are the cells that a tile computes, including its halo, as for overlapped tiles. For open
+ * parts it takes the tile with the least time by `cpu-stream-cost.c`, among 1, 2, 3, 4, 6, 8, 12 or 16 steps (at most 4
+ * in rank 3, half of that for steps of more than about 24 additions), 64 to 4096 columns, 8 to 128 lines and 32 to 1024
+ * rows or planes; of a grid of known size (`-for-grid`) these are equal parts, but columns stored are multiples of 16,
+ * so that tiles begin at whole vectors. Where runs stop every N steps (`Schedule.every`: `--every`,
+ * `--checkpoint-every`; or a reduction's `every`) tiles have N steps at most. If N is not a multiple of that number, it
+ * examines numbers from half of it to half as many more, and takes the number with which N steps take the least time;
+ * the steps after the last whole tile are made in tiles of half as many steps, of half of that, and so on. A core
+ * computes points, including the halo, starts lines, moves bytes from and to memory, and gets rows from the next cache
+ * that its second-level cache has lost. These times add up, except that arithmetic of more than 150 additions for a
+ * point hides memory; and if the tiles do not divide evenly among the cores, all wait for the last. An instance on few
+ * points copies the other points of the rows that it keeps. `auto` takes streamed tiles, also of one step if the step
+ * has several stencils, unless plain loops are expected to take less time: a launch for each stencil, which was
+ * measured to take less time than a launch that makes a tile of each in turn. `-T=N` alone takes streamed tiles if N
+ * steps can be streamed; `-T=1` the best of all that make one. */
 #include "passes/plan/cost/count.h"
 #include "passes/base/tuning.h"
 #include "passes/plan/choose/cpu-stream.h"

@@ -1,23 +1,23 @@
-/* schedule-stream.c: the schedule of streamed tiles (lower-stream.c) made legal for a target, with defaults for what
- * was left open.
+/* schedule-stream.c: makes the schedule of streamed tiles (lower-stream.c) legal for a target, with defaults for open
+ * parts.
  *
- * `auto` considers streamed tiles (`lower-stream`, `lower-walk`) where a tile of several steps can be streamed
- * (`stream_is_not_better` says why not). If a step computes roots, quotients or functions, and for every step on
- * targets without asynchronous copies (AMD, NVIDIA before sm_80), the streamed and the overlapped tiles of the defaults
- * are lowered, looked at and thrown away (`schedule-model.c`, some ten milliseconds): the latter are taken if the cost
- * model (docs/performance.md) expects them to need less than 0.92 of the time on a large grid. Other steps are not
- * looked at: their streamed tiles were between 1.5 and 3.5 times as fast as overlapped tiles, in all that was measured,
- * which was on NVIDIA only.
+ * `auto` considers streamed tiles (`lower-stream`, `lower-walk`) if a tile of several steps can be streamed
+ * (`stream_is_not_better` gives the reasons against it). If a step computes roots, quotients or functions, and for
+ * every step on targets without asynchronous copies (AMD, NVIDIA before sm_80), the streamed and the overlapped tiles
+ * of the defaults are lowered, examined and dropped (`schedule-model.c`, some ten milliseconds): the overlapped tiles
+ * are taken if the cost model (docs/performance.md) expects them to need less than 0.92 of the time on a large grid.
+ * Other steps are not examined: in all measurements, which were on NVIDIA only, their streamed tiles were between 1.5
+ * and 3.5 times as fast as overlapped tiles.
  *
  * T of a streamed tile is the largest, up to 16, 12, 4 in one, two, three dimensions, whose windows take at most so
  * many words of a thread's registers, whose code is not too long and whose halo is modest (`schedule-stream.c`). In two
- * dimensions the cost model is then asked (streamed tiles are lowered and thrown away): if a step computes roots,
- * quotients or functions, whether two thirds as many steps take less time, then two thirds of these and so on, then one
- * more or less, and in the end less than 0.92 of it; else, if what a launch reads and writes takes 1.3 times as long as
- * its arithmetic, whether up to half as many more, which may have two fifths more words, and a fifth more code and
- * halo, take less than 0.95. So gradient2d in f64 has T = 4 in place of 8 (456 GPts/s for 346), fdtd2d 12 in place of 8
- * (f32 1300 for 1184, f64 657 for 553), acoustic_wave 3 in place of 2 (f32 337 for 310, f64 185 for 153); these with
- * streamed tiles of 512 rows in place of 256. */
+ * dimensions the planner then asks the cost model (streamed tiles are lowered and dropped). If a step computes roots,
+ * quotients or functions, it tries two thirds as many steps, then two thirds of these and so on, then one more or less;
+ * the result must take less than 0.92 of the time. Otherwise, if memory traffic of a launch takes 1.3 times as long as
+ * its arithmetic, it tries up to half as many more steps, which may have two fifths more words, and a fifth more code
+ * and halo; they must take less than 0.95. So gradient2d in f64 has T = 4 in place of 8 (456 GPts/s for 346), fdtd2d 12
+ * in place of 8 (f32 1300 for 1184, f64 657 for 553), acoustic_wave 3 in place of 2 (f32 337 for 310, f64 185 for 153);
+ * these with streamed tiles of 512 rows in place of 256. */
 #include "passes/plan/plan.h"
 #include "passes/plan/choose/cpu-stream.h"
 

@@ -1,20 +1,20 @@
-/* schedule-warps.c: tiles for pipelines of warps: what is asked for made legal, and what is left open chosen.
+/* schedule-warps.c: tiles for pipelines of warps: makes requests legal, and chooses open parts.
  *
- * What is left open is chosen (`schedule-warps.c`) among 4 and 8 warps, 1 to 8 levels a warp, up to 28 cells a lane
- * and rings of 2 and 3 groups, by an estimate: the columns that all strips compute for those that there are on a large
- * grid, the rows that segments lose at their ends, shuffles and rings against arithmetic, what a row costs beside its
- * cells, which a core with 12 warps hides best, and what the rings of further fields take of shared memory. Registers
- * (what is kept, two rows of each field on their way, and 30) must be 248 at most; X times the bytes of a cell over 16
- * is odd, or each row in a ring costs twice. Roots and quotients count as what they become where they are tested
- * together (`warps-work.c`), and keep a loop's body below 1300 operations. All of that is weighed by the launches that
- * the program's own run takes: of T steps, of the fewer that one kernel for a remainder makes, and of single steps,
- * each of which takes what memory does; where runs stop every so many steps a tile that divides these is taken unless
- * another is clearly faster, and a streamed tile is weighed by its launches, too. `-schedule=auto` takes this schedule
- * where it was measured to be faster: for steps that only add and multiply, sums of one field on grids of 4096^2 points
- * and more, of 2048 rows or more, in f64 of 2048^2, and steps of several fields of one type on grids of 2048^2 and more
- * (of 8192^2, in f64 of 4096^2, where they have rules beyond their edges). Where a field is a constant beyond an edge,
- * by rules from 4096^2 points on, and of steps with choices and few quotients, it is taken if this estimate is below
- * 0.92 of what the model expects of the streamed tile. On grids of 8192^2 points and more (16384^2 where lanes have one
+ * Open parts are chosen among 4 and 8 warps, 1 to 8 levels in each warp, up to 28 cells in each lane and rings of 2 and
+ * 3 groups, by an estimate. It counts the computed columns of all strips relative to the columns of a large grid, the
+ * rows that segments lose at their ends, shuffles and rings relative to arithmetic, the cost of a row besides its
+ * cells, which a core with 12 warps hides best, and the shared memory of the rings of further fields. Registers (kept
+ * values, two rows of each field in flight, and 30) must be 248 at most; X times the bytes of a cell over 16 is odd, or
+ * each row in a ring costs twice. Roots and quotients count as the operations that they become when they are tested
+ * together (`warps-work.c`), and limit a loop's body to 1300 operations. The estimate is weighted by the launches of
+ * the program's own run: launches of T steps, of the fewer steps of one kernel for a remainder, and of single steps,
+ * each of which takes as long as memory does. If runs stop every N steps, a tile that divides N is taken unless another
+ * is clearly faster; a streamed tile is weighted by its launches, too. `-schedule=auto` takes this schedule where it
+ * was measured to be faster: for steps that only add and multiply, sums of one field on grids of 4096^2 points and
+ * more, of 2048 rows or more, in f64 of 2048^2, and steps of several fields of one type on grids of 2048^2 and more (of
+ * 8192^2, in f64 of 4096^2, where they have rules beyond their edges). Where a field is a constant beyond an edge, by
+ * rules from 4096^2 points on, and of steps with choices and few quotients, it is taken if this estimate is below 0.92
+ * of what the model expects of the streamed tile. On grids of 8192^2 points and more (16384^2 where lanes have one
  * vector) it is taken for steps with roots and quotients, but no other functions, where this estimate, for the grid at
  * hand, is below 0.92 (in f64 from 4096^2 points on below 0.65) of what the model expects of the streamed tile.
  *

@@ -1,6 +1,7 @@
-/* stops.c: runs that stop every so many steps: for the next frame of a field, a reduction, an output, a checkpoint. A
- * launch makes no step beyond a stop, so what a time tile leaves over before it costs launches of fewer steps, each
- * about as long as memory takes for all points. What is compared for such a run is what its launches take together. */
+/* stops.c: runs that stop every N steps: for the next frame of a field, a reduction, an output, a checkpoint. No launch
+ * makes a step beyond a stop. So the steps between the last whole time tile and a stop cost launches of fewer steps,
+ * each of which takes about as long as memory takes for all points. For such a run the planner compares the total time
+ * of its launches. */
 #include "passes/plan/plan.h"
 
 #include <math.h>

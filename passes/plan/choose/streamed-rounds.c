@@ -1,16 +1,17 @@
-/* streamed-rounds.c: the rounds of repeats in streamed tiles, in a plan whose other launches have overlapped ones.
+/* streamed-rounds.c: the rounds of repeats in streamed tiles, in a plan whose other launches have overlapped tiles.
  *
- * A step with repeats is cut where they begin and end, and one whose stencils read other levels of the grid at these,
- * too: its launches have overlapped tiles, and by these a round of relaxation is a launch for each of its stencils,
- * which reads and writes whole fields. But pass rounds writes several rounds one after the other, and streamed tiles
- * make all of them with the fields read once. So the rounds of a repeat are planned as a program of their own: as
- * overlapped tiles, and as streamed ones of 1, 2, ... rounds a launch, as many as divide those written out. Where the
- * latter are expected to take clearly less, the plan has them there; all its other launches stay as they are.
+ * A step with repeats is cut at their beginnings and ends, and a step with stencils that read other levels of the grid
+ * is cut at these stencils. Its launches have overlapped tiles, so a round of relaxation is a launch for each of its
+ * stencils, which reads and writes whole fields. But pass rounds writes several rounds one after the other, and
+ * streamed tiles can make all of them and read the fields once. So the rounds of a repeat are planned as a program of
+ * their own: with overlapped tiles, and with streamed tiles of 1, 2, ... rounds in a launch, which divide the number of
+ * written rounds. If the latter are expected to take clearly less time, the plan uses them there; all its other
+ * launches stay as they are.
  *
- * That is worth a look where launches take long and their blocks fill the cores many times; and only where the stencils
- * cover the grid, since streamed tiles go over all of it: those of coarser levels do not. Where reads go from beyond an
- * edge to other points, as by mirrors, tiles at edges take up to three times what is expected of them: 0.45 to 1.49
- * times the speed was measured, so that these rounds are streamed only where that is asked for. */
+ * The search pays only if launches take long and their blocks fill the cores many times. The stencils must cover the
+ * grid, because streamed tiles pass over all of it; stencils of coarser levels do not. If reads beyond an edge lead to
+ * other points, as with mirrors, tiles at edges take up to three times the expected time: 0.45 to 1.49 times the speed
+ * was measured, so such rounds are streamed only if the options ask for it. */
 #include "passes/launch/slices.h"
 #include "passes/plan/cost/estimate.h"
 #include "passes/plan/plan.h"

@@ -1,11 +1,11 @@
-/* tests-true.c: a program with masks as it is where these are true everywhere. Most points are of tiles where that is
- * so, whose code has no tests (pass tile-classes), and what a test takes of registers and arithmetic is no reason for
- * smaller tiles or fewer time steps there. Targets without threads choose tiles for that alone. What is read at the
- * other points counts nevertheless: a program whose tests keep it from being read elsewhere, or as far, is taken as it
- * is, since tiles that suit what is left need not suit all. With threads tests take more, and tiles at a shore are
- * counted as they are: if another plan than that for the program as it is suits where tests hold, it is taken unless it
- * is expected to be clearly slower, or has so large tiles that most may be at a shore. The plan that is taken
- * is not expected to be slower there than the other one. */
+/* tests-true.c: a program with masks, seen as if these were true everywhere. Most points are in tiles where that holds;
+ * the code of these tiles has no tests (pass tile-classes), so the registers and the arithmetic of tests are no reason
+ * for smaller tiles or fewer time steps there. Targets without threads choose tiles for that case alone. Reads at the
+ * other points count nevertheless: if tests keep a program from reading elsewhere, or as far, the program is planned as
+ * it is, because tiles that suit the reduced program need not suit the whole. With threads tests cost more, and tiles
+ * at a shore are counted as they are. If another plan than that of the program as it is suits points whose tests hold,
+ * it is taken unless it is expected to be clearly slower, or has so large tiles that most may be at a shore. The chosen
+ * plan is not expected to be slower there than the other one. */
 #include "passes/launch/slices.h"
 #include "passes/plan/cost/estimate.h"
 #include "passes/plan/plan.h"

@@ -5,9 +5,9 @@
  *   launch @heat_frame_end                  the frame's points, over what the tiles stored
  *   swap ..                                 the buffers' first turns, and the tiles' own
  *
- * The tiles have stored to other buffers; those that they loaded are nobody's behind them but the frame's steps'.
- * A launch covers all sides of the frame, since blocks in the core are left out (Kernel.idles), and makes all stencils
- * of a level (frame-steps.c). The plan's rest says how many points a thread has where these are stencils of the tiles.
+ * The tiles store to other buffers; after them only the frame's steps use the buffers that the tiles loaded. A launch
+ * covers all sides of the frame, because blocks in the core are omitted (Kernel.idles), and makes all stencils of a
+ * level (frame-steps.c). For stencils of the tiles, the plan's rest has the number of points of a thread.
  *
  * All T steps launch the same kernels: the buffers take turns as the fields do. Fewer steps, those that remain behind
  * the last T, may have a kernel of their own for their tiles (the plan's `remainder`); the frame's are the same. */

@@ -1,5 +1,5 @@
-/* lower-naive.c: no tiles in time: each launch makes a stencil of one step, from global memory and to it. A thread has
- * a point, or (`-elems`) several beside each other:
+/* lower-naive.c: launches without time tiles: each launch makes a stencil of one step, from global memory and to it. A
+ * thread has one point, or (`-elems`) several neighbouring points:
  *
  *   launch @heat_naive_psi_zeta                         a level of few points: those around a box
  *   launch @heat_naive_wave_to_rec beside               a level, in a box that need not wait for the one before
@@ -8,12 +8,12 @@
  *
  * Where there are many points around the box each piece of a stencil has a launch, by threads of several points.
  *
- * With a point a thread it is a launch a stencil (lower/naive.c). With several, stencils that meet at the point alone
- * are made by one launch, as those of a frame are (tile/frame-steps.c), and the code of tiles in the middle of the grid
- * is written out for all points of a thread (lower/naive-points.c): a wave of order 8 then takes 22 instructions a
- * point and no shared memory, and the second-level cache, or memory, is what bounds it. This is for grids that lie in
- * that cache, for steps with stencils of few points, such as absorbing layers, and for long equations in three
- * dimensions, where tiles of several steps compute too much beside their own points. */
+ * With one point in a thread each stencil has a launch (lower/naive.c). With several, one launch makes all stencils
+ * that read each other at their own point alone, as in a frame (tile/frame-steps.c), and the code of tiles in the
+ * middle of the grid is unrolled for all points of a thread (lower/naive-points.c): a wave of order 8 then takes 22
+ * instructions for a point and no shared memory, and the second-level cache, or memory, is the limit. This suits grids
+ * that fit that cache, steps with stencils of few points, such as absorbing layers, and long equations in three
+ * dimensions, where tiles of several steps compute too many points besides their own. */
 #include "passes/base/tuning.h"
 #include "passes/registry.h"
 #include "passes/tile/emit/lower-frame.h"

@@ -1,20 +1,19 @@
-/* overlap-lanes.c: cells of other threads where those of an overlapped tile stay in the registers of lanes: a warp has
- * R rows, a lane V cells of each. Cells beside come from the lanes beside by shuffles, and rows of other warps from
- * shared memory, where each warp puts its first and last rows whenever an instance has made them. What a lane at the
- * tile's edge gets for a cell beyond it is halo that nobody needs.
+/* overlap-lanes.c: reads of other threads' cells in overlapped tiles in the registers of lanes: a warp has R rows, and
+ * a lane V cells of each row. Cells of neighbouring lanes come by shuffles. Rows of other warps come from shared
+ * memory, where each warp stores its first and last rows after an instance has computed them. A lane at the tile's edge
+ * gets unneeded halo for a cell beyond the edge.
  *
  * *Tiles in the registers of lanes* (`-tiles=lanes`, `overlap-lanes.c`; `tiles=lanes` in a plan), in two dimensions,
- * for grids so small that a block has a multiprocessor for itself. A row of threads is a warp; a lane has V cells
- * beside each other and a warp R rows (`-block=Wx32 -elems=RxV`), written out all of them. Cells of lanes beside come
- * by shuffles. Of a warp's rows only those that others read, the first and the last, as many as accesses reach, go
- * through shared memory when an instance has made them (`tile/mapping.h`). A field has as many arrays for that as take
- * turns without being read while they are written: mostly two, so that a step has one barrier. Version 0 comes from
- * global memory, as above, own cells and rows by vectors where rows are whole lanes, as in streamed tiles, with a
- * second kernel, `..._any`, `instead`; the halo beside is whole lanes, too. All else is as in other overlapped tiles:
- * what these can share a launch fits. Single steps behind the last tile are made without. Star2d1r in f32 has 64
- * instructions a step for 10 cells (5 rows of 2), of which 50 are its equation. It is chosen on small grids, and taken
- * where it is asked for: `-T=9 -block=12x32 -elems=5x2` cuts 512^2 into 132 tiles of 44 x 48 points, `-T=9 -block=12x32
- * -elems=8x4` 1024^2 into 130. */
+ * for grids so small that each block has a multiprocessor for itself. A row of threads is a warp; a lane has V adjacent
+ * cells and a warp R rows (`-block=Wx32 -elems=RxV`), all unrolled. Only those of a warp's rows that other warps read
+ * go through shared memory when an instance has computed them (`tile/mapping.h`): the first and the last rows, as far
+ * as accesses reach. A field has as many arrays for that as are needed so that none is read while it is written: mostly
+ * two, so a step has one barrier. Version 0 comes from global memory, as above. Own cells and rows come by vectors if
+ * rows are whole lanes, as in streamed tiles, with a second kernel, `..._any`, `instead`; the halo at the sides is
+ * whole lanes, too. All else is as in other overlapped tiles: launches that these can make fit. Single steps after the
+ * last tile do not use lanes. Star2d1r in f32 has 64 instructions a step for 10 cells (5 rows of 2), of which 50 are
+ * its equation. It is chosen on small grids, and taken where it is asked for: `-T=9 -block=12x32 -elems=5x2` cuts 512^2
+ * into 132 tiles of 44 x 48 points, `-T=9 -block=12x32 -elems=8x4` 1024^2 into 130. */
 #include "passes/tile/mapping.h"
 #include "passes/tile/emit/lower-overlap.h"
 
