@@ -1,14 +1,14 @@
 /* lower-overlap.c: overlapped tiles on targets with threads: Algorithms 1, 3, 4 and 5 of the paper.
  *
- * A block of B threads, E elements a thread, computes B * E cells; all of them at every instance. What lies too near to
- * the block's edge comes out wrong there and is not used: instance i is right on its extent about the output tile
+ * A block of B threads, each with E elements, computes B * E cells, all of them in every instance. Cells too near to
+ * the block's edge get wrong values that are not used: instance i is right on its extent around the output tile
  * (Algorithm 2), and only the tile's own W = B * E - halo points (equation 1) are stored at the end. A thread keeps its
- * own values in private arrays, even versions of F in `rF.0` and odd ones in `rF.1` (more of them where older versions
- * are still needed); a version that is accessed by other threads is in the shared array `sF.version` (equation 3). What
- * was not yet written in the launch is read from global memory. Element e of a thread is the cell thread + e * B in the
- * last dimension, so that neighbouring threads touch neighbouring cells, and thread * E + e in the others, so that
- * neighbours there are mostly the thread's own and come from its registers. The code is written out for each element of
- * these dimensions, and a loop to be unrolled over those of the last.
+ * own values in private arrays, even versions of F in `rF.0` and odd ones in `rF.1` (more if older versions are still
+ * needed); a version that other threads read is in the shared array `sF.version` (equation 3). Values that the launch
+ * has not written yet come from global memory. Element e of a thread is the cell thread + e * B in the last dimension,
+ * so neighbouring threads access neighbouring cells; in the other dimensions it is thread * E + e, so neighbours there
+ * are mostly the thread's own and come from its registers. The code is unrolled for each element of these dimensions,
+ * and is a loop to unroll over those of the last.
  *
  * An access comes from:
  *
@@ -17,10 +17,10 @@
  * - near, to another element of the same thread: the same private array
  * - near, else: the shared array of that version
  *
- * Where roots and quotients are tested together (`range-guards`), no pad is read: what stood there before, tiny or huge
- * or no number, would make the test fail for all of a warp, and again in each instance behind. A cell that would read a
- * pad reads a cell of the tile to which no access leads; nobody needs what comes of it. That is a comparison and a
- * select for each offset, once for all instances.
+ * If roots and quotients are tested together (`range-guards`), no pad is read: its earlier contents, tiny, huge or NaN,
+ * would make the test fail for a whole warp, and again in each later instance. A cell that would read a pad reads a
+ * cell of the tile instead; its result is not needed. That is a comparison and a select for each offset, once for all
+ * instances.
  *
  * Cell l of a block belongs to thread l mod B in the last dimension (neighbouring threads, neighbouring addresses) and
  * to thread l / E in the others (neighbouring elements, one thread). The paper strides in all dimensions; contiguous

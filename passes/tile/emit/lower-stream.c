@@ -1,19 +1,18 @@
 /* lower-stream.c: streamed tiles, on targets with threads.
  *
  * A block's tile is streamed along dimension 0, row after row (plane after plane), with all stencils of all T time
- * steps in flight: at each step every instance makes one row, which lags behind those it reads (stream.c). Rows live in
- * registers: a lane has V cells beside each other, a warp a line of 32 V cells, and what lies beside a lane's cells is
- * fetched from the lanes beside it. In rank 3 a thread has E lines and warps are stacked in dimension 1; only what
- * other warps need goes through shared memory, with one barrier a step. In dimension 0 nothing is computed twice but
- * where streamed tiles begin and end; in the others tiles overlap (equation 1 of Holewinski, Pouchet, Sadayappan,
- * ICS'12) by whole lanes and lines. In rank 1 there is one step.
+ * steps in flight: at each step every instance makes one row, which lags behind the rows that it reads (stream.c). Rows
+ * live in registers: a lane has V adjacent cells, a warp a line of 32 V cells, and neighbouring lanes supply the cells
+ * next to a lane's own. In rank 3 a thread has E lines and warps are stacked in dimension 1; only lines that other
+ * warps need go through shared memory, with one barrier in each step. In dimension 0 only the ends of streamed tiles
+ * are computed twice; in the other dimensions tiles overlap (equation 1 of Holewinski, Pouchet, Sadayappan, ICS'12) by
+ * whole lanes and lines. In rank 1 there is one step.
  *
  *   threads            rank 1: 32 * warps   rank 2: warps x 32   rank 3: 1 x warps x 32   (or 64, and in rank 3 16
  *                      and 8: see stream.h)
  *   tile, dimension 0  chunk rows
  *
- * Steps are written out as often as the longest window keeps rows, so that a row stays in the registers that it came
- * in.
+ * As many steps are unrolled as the longest window keeps rows, so that a row stays in its registers.
  *
  * A block's tile is streamed along dimension 0, a row (rank 2) or plane (rank 3) a *step*, with all stencils of all T
  * time steps in flight. At each step every instance makes one row, `lag` rows behind the one that is loaded: `stream.c`

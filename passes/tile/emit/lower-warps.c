@@ -1,7 +1,7 @@
 /* lower-warps.c: warp-pipelined temporal blocking (the paper's tiles, streamed through a pipeline of warps). A block's
- * warps are a pipeline in time, each of which makes C time levels of a strip of columns, row after row; rows pass
- * between neighbouring warps through rings in shared memory, whose groups of rows are full or empty as signals say, and
- * whole rows come and go by bulk copies. There is no barrier of the block but one at its beginning.
+ * warps are a pipeline in time. Each warp makes C time levels of a strip of columns, row after row. Rows pass between
+ * neighbouring warps through rings in shared memory; signals tell whether a group of rows in a ring is full or empty.
+ * Whole rows come and go by bulk copies. The block has only one barrier, at its beginning.
  *
  * Warp-pipelined temporal blocking (`-schedule=warps`): a block's warps are a pipeline in time. Warp w makes time
  * levels w C + 1 to (w + 1) C of a whole *strip* of 32 X columns, T = C W levels in all, row after row. It keeps wide
@@ -24,8 +24,8 @@
  * front of the first warp has G groups, for the bulk loads bring row y - t with row y of the others; that behind the
  * last has G, or none for a field that no stage writes.
  *
- * A warp's number, and what a 64-bit division gave, are made `uniform`: else ptxas takes branches on them for ones that
- * part a warp, and puts a test before each shuffle.
+ * A warp's number, and the results of 64-bit divisions, are made `uniform`: otherwise ptxas assumes that a warp
+ * diverges at branches on them, and puts a test before each shuffle.
  *
  * Bulk copies want rows of whole 16 bytes; a second kernel, `..._any`, loads and stores cell by cell and is launched
  * instead where they are not. Where rows are never whole, as those of `[0 .. 290]` in artifacts, there is that kernel

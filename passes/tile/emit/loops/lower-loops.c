@@ -7,18 +7,17 @@
  *       the rest of the region, if there is any                                             pieces by ifs, outside
  *       rules by maps
  *
- * A version of a field lives in an array of the tile (scratch that fits a cache), or, the last one, goes straight to
- * global memory where no other tile and no later instance needs it from here. Arrays of versions that are not alive
- * together are merged by shared-alloc: two a field in the common case. J. Holewinski, L.-N. Pouchet, P. Sadayappan, ICS
- * 2012, Algorithms 1 to 5, with the parallel thread loops of Algorithm 3 written out as loops.
+ * A version of a field lives in an array of the tile (scratch that fits a cache). The last version goes directly to
+ * global memory if no other tile and no later instance needs it from the array. shared-alloc merges arrays of versions
+ * that are not live at the same time: two for a field in the common case. J. Holewinski, L.-N. Pouchet, P. Sadayappan,
+ * ICS 2012, Algorithms 1 to 5, with the parallel thread loops of Algorithm 3 written out as loops.
  *
- * The naive and overlap schedules where a block has one thread. The tile computes one instance after the other. An
- * instance first copies what it keeps of its targets, but not where the main piece writes. Then each piece has a loop
- * nest over its own box within the tile: the *fast box*, the points whose accesses stay inside their fields, without
- * tests and with a parallel innermost loop; what is left of the piece is computed point by point with the outside
- * rules. So a piece costs its own points, and tiles that it does not meet run no round of its loops. Where a periodic
- * field makes halo cells images of points, only the main piece has a fast box, and ifs choose among the pieces
- * elsewhere.
+ * The tile computes one instance after the other. An instance first copies the points of its targets that keep their
+ * values, except where the main piece writes. Then each piece has a loop nest over its own box within the tile. Its
+ * *fast box*, the points whose accesses stay inside their fields, has no tests and a parallel innermost loop; the other
+ * points of the piece are computed one by one with the outside rules. So a piece costs only its own points, and tiles
+ * without points of the piece run none of its loops. If halo cells are images of points by a periodic field, only the
+ * main piece has a fast box, and ifs choose among the pieces elsewhere.
  *
  * A launch of one stencil whose pieces are thin (at most an eighth of the grid's points, or at most 32 points across
  * where a param says how large the grid is; `thin.c`) touches no other points: its tiles cover the pieces, and where it

@@ -2,11 +2,11 @@
  *
  * A tile is a block of columns (rank 2) or of lines and columns (rank 3). It is streamed along dimension 0 over a chunk
  * of rows (planes), with all stencils of all T time steps in flight: at each step every instance makes the next rows,
- * `lag` rows behind what is read from global memory (stream.c). A version lives in a ring of those rows that instances
- * behind still read, so that the rings of all levels together fit the second-level cache; global memory is read by the
- * first level and written by the last one. In dimension 0 nothing is computed twice but where chunks meet; in the
- * others tiles overlap by the halo (equation 1 of Holewinski, Pouchet, Sadayappan, ICS 2012), rounded to whole vectors
- * in the last dimension.
+ * `lag` rows behind the rows that are read from global memory (stream.c). A version lives in a ring of the rows that
+ * later instances still read, and the rings of all levels together fit the second-level cache. The first level reads
+ * global memory, and the last level writes it. In dimension 0 only the ends of chunks are computed twice; in the other
+ * dimensions tiles overlap by the halo (equation 1 of Holewinski, Pouchet, Sadayappan, ICS 2012), rounded to whole
+ * vectors in the last dimension.
  *
  *     for each step of the stream
  *       for each instance, on the rows that are due
@@ -23,9 +23,9 @@
  * - any later version: the version's ring: an array with the rows that a step makes and those that instances behind
  *   still read, the first index the row modulo their number
  *
- * Where a field is a constant beyond its edges, the rings have that in their cells beyond the grid: beside it, and in
- * all rows before the first, put there once, in the rows behind the last when they are due. So what is read from a ring
- * needs no test, and only the first instances, which read global memory, have loops by ifs.
+ * If a field is a constant beyond its edges, the rings hold this constant in their cells beyond the grid: at its sides
+ * and in all rows before the first, stored once, and in the rows after the last, stored when they are due. So reads
+ * from a ring need no test, and only the first instances, which read global memory, have loops with ifs.
  *
  * The last version goes straight to global memory, unless a later instance reads it or it is computed beyond the tile:
  * then its rows are copied from the ring as they are made. A tile of T steps reads and writes global memory once.
