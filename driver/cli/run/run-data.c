@@ -118,6 +118,20 @@ bool is_picture(const char *path) {
   return dot && strcmp(dot, ".png") == 0;
 }
 
+/* Elements that are made from one look at whether the run is to stop to the next. */
+enum { MADE_AT_ONCE = 1 << 16 };
+
+/* Fills the field with random numbers, unless the command is stopped meanwhile: then STC_INTERRUPTED. */
+static StcStatus fill_random(const Command *c, const StcFieldInfo *f, uint64_t seed, char *data) {
+  int64_t size = type_size((Type)f->type), n = f->bytes / size;
+  for (int64_t i = 0; i < n; i += MADE_AT_ONCE) {
+    if (context_stopped(c->context))
+      return STC_INTERRUPTED;
+    random_range(f, seed, i, n - i < MADE_AT_ONCE ? n - i : MADE_AT_ONCE, data + i * size);
+  }
+  return STC_OK;
+}
+
 /* Fills `data` with random numbers or the value that --in says. */
 StcStatus fill_value(const Command *c, const StcFieldInfo *f, const char *value, void *data) {
   uint64_t seed = 0;
@@ -126,8 +140,8 @@ StcStatus fill_value(const Command *c, const StcFieldInfo *f, const char *value,
     return context_error(c->context, "--in %s=%s: write random:SEED with a number, such as random:1", f->name, value),
            STC_USAGE;
   if (random)
-    random_fill(f, seed, data);
-  if (random || value_fill(f, value, data))
+    return fill_random(c, f, seed, data);
+  if (value_fill(f, value, data))
     return STC_OK;
   return context_error(c->context, "--in %s=%s: that is no value of type %s", f->name, value, type_name((Type)f->type)),
          STC_USAGE;
