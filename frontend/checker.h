@@ -41,8 +41,8 @@
  *     check_point.c                 probes and injects, lists of points
  *     check_gradient.c              losses, and what they are differentiated by
  *     check.c         Checked       declarations: every name resolved, every type known, Module's declarations filled
- *   lower.c                         Checked to a stencil IR module
  *   dump.c                          Checked as text
+ *   lower.c                         Checked to a stencil IR module
  *   outline.c                       what editors want to know
  */
 #ifndef STC_CHECKER_H

@@ -527,7 +527,8 @@ void stc_plan_free(StcPlan *p) {
     p->split_ops->close(p);
     c->realloc(c->user, split, 0);
   }
-  gradient_free(p->gradient);
+  if (p->gradient)
+    p->free_gradient(p->gradient);
   free(p->scratch);
   free(p->run.reduced);
   plan_release(p);

@@ -109,8 +109,9 @@ struct StcPlan {
   Background back;
   struct FrameSeries *frames; /* by declared field: where its frames come from; NULL: none have any */
   struct Gradient *gradient;  /* the last one, NULL: there is none (gradient.h) */
-  char *scratch;              /* the folder for its snapshots (malloc), NULL: none */
-  Split *split;               /* NULL: the grid is whole, and so is split_ops */
+  void (*free_gradient)(struct Gradient *g);
+  char *scratch; /* the folder for its snapshots (malloc), NULL: none */
+  Split *split;  /* NULL: the grid is whole, and so is split_ops */
   const SplitOps *split_ops;
   bool facade;    /* of a grid that is cut: it has no memory, since another rank has the whole grid, or none */
   Ghosts *ghosts; /* of a part, on the simulator; else NULL */
@@ -191,11 +192,6 @@ StcStatus plan_upload(StcPlan *p, Uploads **uploads, int field, const FrameWrite
 /* Frames that stay on the device may be others by now; gives all back. */
 void plan_doubt_uploads(Uploads *u);
 void plan_free_uploads(StcPlan *p, Uploads *u);
-
-/* ---------------------------------------------------------------- its gradient: gradient/ */
-
-/* Frees what stc_plan_gradient has left. */
-void gradient_free(struct Gradient *g);
 
 /* ---------------------------------------------------------------- its code: plan-build.c */
 

@@ -185,11 +185,11 @@ static int64_t best_steps(const StcPlan *p, int n, const char *const *defines) {
   return steps * best_launches(&x);
 }
 
-StcStatus split_choose_every(StcPlan *p, int n, const char *const *defines) {
+StcStatus split_choose_every(StcPlan *p, int64_t launch, int n, const char *const *defines) {
   Split *s = p->split;
   bool asked = s->every > 0;
   if (!asked)
-    s->every = s->phases ? phases_steps(p) : best_steps(p, n, defines);
+    s->every = launch ? launch : best_steps(p, n, defines);
   if (s->net) {
     int64_t all[s->net->size];
     s->net->gather(s->net, &s->every, sizeof s->every, all);

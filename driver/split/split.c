@@ -438,7 +438,7 @@ static StcStatus make_parts(SplitArgs *a) {
   Split *s = p->split;
   int n;
   const char *const *defines = part_defines(a, s->begin, s->every ? s->every : 1, &n);
-  StcStatus st = split_choose_every(p, n, defines);
+  StcStatus st = split_choose_every(p, s->phases ? phases_steps(p) : 0, n, defines);
   if (!st && s->net && !s->lean && split_leads(s))
     st = take_whole(a);
   for (int k = 0; k < s->nparts && !st; k++)

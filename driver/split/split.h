@@ -324,9 +324,10 @@ StcStatus split_check_shape(StcPlan *p);
 /* The numbers of parts, `n` in all, of a grid of these extents that have the least to exchange, cut along dimensions
  * that it can be cut along alone. False if there are none. */
 bool split_choose(int rank, const int64_t *extents, int64_t n, const bool *can, int64_t parts[MAX_RANK]);
-/* Decides after how many steps the parts exchange, if that was not said, when the plans of those here are prepared; the
- * first of them gets those `n` params. */
-StcStatus split_choose_every(StcPlan *p, int n, const char *const *defines);
+/* Decides after how many steps the parts exchange, if that was not said, when the plans of those here are prepared:
+ * after `launch`, those that a launch makes at most where the step has phases; 0: it has none, and the first part,
+ * which gets those `n` params, says what is best. */
+StcStatus split_choose_every(StcPlan *p, int64_t launch, int n, const char *const *defines);
 /* A launch on a part of `own` points, which makes `steps` steps in so many seconds, by tiles of `tile` points; ghosts:
  * cells a step, on all sides, in each dimension. trimmed: does it compute no more than those behind it need? */
 typedef struct PartLaunch {

@@ -1,50 +1,49 @@
 /* passes/plan/plan.h: how a program is to be run, decided in one place.
  *
- *   plan.c            pass plan: what it wrote is what the passes behind it obey
- *   make.c            a plan for one module: family, cut, time steps, tiles
- *   families.c        the pipeline that a plan stands for
- *   asked.c           what those outside ask of a schedule (asked.h)
- *   axes.def          out of which values tiles may be taken, for the tuner, too (axes.h)
+ * Layers, from the lowest to the highest. Files call those of their own layer and of lower ones.
  *
- *   choose/           what is possible, what is legal, and which is taken:
- *   cut.c             which stencils of a step share a launch
- *   candidates.c      what is possible: the tiles that may be taken for a grid of known size
- *   choice.c          which is taken
- *   given-steps.c     which family is taken for a number of time steps that is given
- *   frame-plan.c      tiles inside and step by step at edges, in place of it
- *   points-plan.c     threads of several points and no tiles, in place of it
- *   rivals.c          another family, by what finished kernels take, in place of it
- *   why.c             why, for people (choose/compare.h)
- *   schedule-model.c  schedules compared by what their kernels take
- *   and what is legal, and what each family takes where nothing is known of the grid (choose/legal.h,
- * choose/cpu-stream.h): legal.c           overlapped tiles (DetermineTileSize, equations 1 and 3), and tiles of any
- * family schedule-tile.c   blocks and elements of overlapped tiles schedule-stream.c tiles that are streamed by threads
- *   schedule-cpu-stream.c   tiles that one thread streams
- *   cpu-rounds.c      whether rounds of repeats are
- *   streamed-rounds.c the same, by threads, launch by launch
- *   schedule-warps.c  pipelines of warps in time
- *   schedule-rounds.c rows of a streamed tile for a grid of known size
- *   mapping.c         what plans say of the mapping of launches beside knobs
- *   said.c            or what is chosen where they say nothing
- *   stops.c           runs that stop every so many steps
- *   complete.c        knobs that were left open, where the usual choice does not fit
- *   tests-true.c      programs with masks, as they are where these are true
- *   live-tiles.c      tiles for masks that are known
- *
- *   cost/             what code is expected to take (cost/estimate.h, cost/count.h):
- *   cost.c            a candidate, by what is counted of it, or why it is none
- *   step-work.c, tile-work.c, stream-work.c, kernel-work.c, launch-work.c   what it does
- *   known-masks.c           where masks are true, as far as that is known
- *   registers.c, kernel-live.c                                            what registers it takes
- *   cpu-stream-cost.c       the time of tiles that one thread streams
- *   fuse-cost.c       of a launch, by its accesses
- *   model.c           of a finished kernel
- *   The numbers of all of this that were found by measuring are in base/tuning.def.
- *
- * Layers, from the lowest to the highest: asked.c, said.c, stops.c, cost/; what is legal and what it takes
- * (candidates.c, choice.c, legal.c, schedule-*.c); cut.c, cpu-rounds.c; make.c with given-steps.c, frame-plan.c,
- * rivals.c and points-plan.c, which make plans to compare them; tests-true.c, live-tiles.c, streamed-rounds.c, why.c,
- * which have plans made; plan.c.
+ *   what is asked, and what plans say:
+ *     asked.c           what those outside ask of a schedule (asked.h)
+ *     axes.c axes.def   out of which values tiles may be taken, for the tuner, too (axes.h)
+ *     said.c            what plans say of the mapping of launches, or what is chosen where they say nothing
+ *     complete.c        knobs that were left open, where the usual choice does not fit
+ *     stops.c           runs that stop every so many steps
+ *     families.c        the pipeline that a plan stands for
+ *   cost/, what code is expected to take (cost/estimate.h, cost/count.h), by measured numbers (base/tuning.def):
+ *     cost.c            a candidate, by what is counted of it, or why it is none
+ *     step-work.c, tile-work.c, stream-work.c, kernel-work.c, launch-work.c   what it does
+ *     known-masks.c     where masks are true, as far as that is known
+ *     registers.c, kernel-live.c   what registers it takes
+ *     cpu-stream-cost.c   the time of tiles that one thread streams; cpu-expect.c  and what is expected of a run by it
+ *     fuse-cost.c       of a launch, by its accesses
+ *     model.c           of a finished kernel
+ *   choose/, what is legal, and what each family takes where nothing is known of the grid (choose/legal.h):
+ *     legal.c           overlapped tiles (DetermineTileSize, equations 1 and 3), and tiles of any family
+ *     schedule-tile.c   blocks and elements of overlapped tiles
+ *     schedule-stream.c   tiles that are streamed by threads
+ *     schedule-cpu-stream.c   tiles that one thread streams (choose/cpu-stream.h)
+ *     schedule-warps.c   pipelines of warps in time
+ *     schedule-rounds.c   rows of a streamed tile for a grid of known size
+ *     schedule-model.c   schedules compared by what their kernels take
+ *     candidates.c      what is possible: the tiles that may be taken for a grid of known size
+ *     choice.c          which is taken
+ *   what is in a launch, and how it is mapped:
+ *     cut.c             which stencils of a step share a launch
+ *     cpu-rounds.c      whether rounds of repeats are
+ *     mapping.c         the mapping of launches beside knobs
+ *   plans for one module, made to be compared:
+ *     make.c            family, cut, time steps, tiles
+ *     given-steps.c     which family is taken for a number of time steps that is given
+ *     frame-plan.c      tiles inside and step by step at edges, in place of it
+ *     points-plan.c     threads of several points and no tiles, in place of it
+ *     rivals.c          another family, by what finished kernels take, in place of it
+ *   what has such plans made:
+ *     streamed-rounds.c   rounds of repeats in one launch, by threads, launch by launch
+ *     tests-true.c      programs with masks, as they are where these are true
+ *     live-tiles.c      tiles for masks that are known
+ *     why.c             why a plan was taken, for people (choose/compare.h)
+ *   the pass:
+ *     plan.c            pass plan: what it wrote is what the passes behind it obey
  *
  * The order: plan_cut compares cuts, schedule_resolve chooses T, plan_tile the tile of what was cut and repeated. */
 #ifndef STC_PASSES_PLAN_H

@@ -8,7 +8,9 @@ call, include and declaration that breaks this, each larger circle, each folder 
 that two headers or types in headers have, and exits with 1.
 
 A header may draw the layers of its folder: its first comment says LAYERED, and has a line with a heading, "   its runs (runner.h):", for each
-layer, below that the files, two columns further in. A file calls functions of its own layer and of those drawn above it, by direct calls.
+layer, below that the files, two columns further in; a heading that begins with a folder, "   turns/ ...", has all files in it, a line
+further in that begins with one, too, but those that are drawn by name. A file calls functions of its own layer and of those drawn above it,
+by direct calls.
 
 A circle is a set of files each of which reaches each other one by direct calls of functions, read from the relocations of calls; what is
 called through a table of functions that was handed down is no such call: whoever reads the lower file need not know the higher one.
@@ -177,17 +179,34 @@ def large_circles(called, defines):
             yield f"{len(circle)} files call each other, {CIRCLE} may: {' '.join(circle)}"
 
 
-def layers(source, header, text):
-    """A mapping from the files in the layers that a header draws to their numbers."""
-    found, layer = {}, 0
+def drawn(text):
+    """The layers that the first comment of a header draws, from the lowest: for each the names of its C files and of its folders."""
+    found = []
     for line in text[:text.index("*/")].splitlines():
         indent = len(line) - len(line[2:].lstrip()) - 2 if line.startswith(" *") else 0
-        layer += indent == 3
-        for name in re.findall(r"[\w/-]+\.c\b", line) if indent >= 5 else ():
-            path = next(iter(sorted((source / header).parent.rglob(name))), None)
-            if path:
-                found.setdefault(str(path.relative_to(source)), layer)
+        if indent == 3:
+            found.append([])
+        if indent >= 5 and found:
+            found[-1] += re.findall(r"[\w/-]+\.c\b", line)
+        if indent >= 3 and found:
+            found[-1] += re.findall(r"^ \* +([\w-]+\.c|[\w-]+/(?![\w-]))", line)
     return found
+
+
+def layers(folder, text):
+    """A mapping from the C files below a folder, as paths there, to the numbers of their layers in the text of the header that draws them. A file
+    is in the layer that names it, or else in that of its folder."""
+    files, found = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.c")), {}
+    for number, names in enumerate(drawn(text)):
+        for name in names:
+            if not name.endswith("/"):
+                path = next((f for f in files if f"/{f}".endswith(f"/{name}")), None)
+                found.setdefault(path, number)
+    for number, names in enumerate(drawn(text)):
+        for name in names:
+            if name.endswith("/"):
+                found.update({f: number for f in files if f.startswith(name) and f not in found})
+    return {path: number for path, number in found.items() if path}
 
 
 def calls_up_layers(source, called, defines):
@@ -195,7 +214,8 @@ def calls_up_layers(source, called, defines):
     for part in PARTS:
         for path in sorted((source / part).rglob("*.h")):
             text = path.read_text(encoding="utf-8")
-            of = layers(source, path.relative_to(source), text) if LAYERED in text else {}
+            folder = path.parent.relative_to(source)
+            of = {str(folder / name): number for name, number in layers(path.parent, text).items()} if LAYERED in text else {}
             for caller in sorted(of):
                 for name in sorted(called[caller] & defines.keys()):
                     if of.get(defines[name], 0) > of[caller]:

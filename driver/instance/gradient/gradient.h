@@ -31,6 +31,8 @@ struct Gradient {
   Backward *backward;
   Pull *pull;
 };
+/* Frees it; StcPlan.free_gradient of a plan that has one. */
+void gradient_free(struct Gradient *g);
 
 /* A declared field, or its component number `component` (-1: it is a scalar), and the bytes of it. */
 typedef struct SavedPart {

@@ -242,6 +242,7 @@ static StcStatus renew(StcPlan *p) {
   }
   gradient_free(old);
   p->gradient = new;
+  p->free_gradient = gradient_free;
   return STC_OK;
 }
 

@@ -198,6 +198,7 @@ StcStatus stc_plan_pull(StcPlan *p, int64_t steps, int64_t memory, int nof, cons
   if (s)
     return s;
   p->gradient = p->gradient ? p->gradient : calloc(1, sizeof *p->gradient);
+  p->free_gradient = gradient_free;
   if (p->gradient && !p->gradient->pull)
     p->gradient->pull = calloc(1, sizeof *p->gradient->pull);
   if (!p->gradient || !p->gradient->pull)
