@@ -1,6 +1,6 @@
 /* tests/programs/matrix.c: a program on every device and under many schedules against the reference interpreter.
  *
- *   matrix [--reduced|--long] [--device=sim|loops|host] [--real=f32|f64] [-v] FILE.stn
+ *   matrix [--reduced|--long] [--device=sim|loops|host] [--real=f32|f64] [--beside] [-v] FILE.stn
  *
  * For f32 and f64, T = 1, 2, 3, 5, 8, naive and overlap, stream (on sim), steps cut into launches as the table `cuts`
  * says, several shapes of blocks and elements, extents from one point to a few tiles, and after
@@ -123,7 +123,7 @@ static const char *const never_walked[] = {"extremes", "inner", "rewritten", NUL
 typedef struct Test {
   const char *path;
   const Quirk *quirk;
-  bool reduced, everything, verbose;
+  bool reduced, everything, verbose, beside;
   const char *only_device, *only_real;
   StcContext *context;
   char messages[MAX_MESSAGES];
@@ -131,6 +131,10 @@ typedef struct Test {
   int walked[3];
   int by_T[3][9];
 } Test;
+
+/* Is one type alone tried, at the extents of both? With --beside it has its own, as where both are tried: the other
+ * type has been tried by a run of its own. */
+static bool is_alone(const Test *t) { return t->only_real && !t->beside; }
 
 /* The values of all fields after each of the NSTEPS runs; data[s][f] is NULL for temp fields. */
 typedef struct Trace {
@@ -426,8 +430,8 @@ static bool extent_wanted(const Test *t, const StcOptions *o, const char *device
   if (o->schedule[0] == 's')
     return (i + turn) % 2 == 0;
   if (T < 5)
-    return (i + turn + (wide && !t->only_real)) % 2 == 0;
-  return (i + T) % 2 == 0 && (device[0] != 's' || t->only_real || i / 2 % 2 == wide);
+    return (i + turn + (wide && !is_alone(t))) % 2 == 0;
+  return (i + T) % 2 == 0 && (device[0] != 's' || is_alone(t) || i / 2 % 2 == wide);
 }
 
 /* One schedule on one device at all extents (in 3-D with T > 2 the simulator leaves the largest ones to --long), or at
@@ -607,7 +611,7 @@ static int count_tiles(const Test *t, const char *real) {
   int n = t->reduced ? 3 : 5, every = t->quirk->every, k = 0;
   while (k < n && every && tiles[k] <= every)
     k++;
-  return !every || t->everything ? n : k < n && (t->only_real || real[1] == '3') ? k + 1 : k;
+  return !every || t->everything ? n : k < n && (is_alone(t) || real[1] == '3') ? k + 1 : k;
 }
 
 /* Everything about type `real`. */
@@ -644,7 +648,7 @@ static bool report(Test *t) {
   bool enough = t->compared > 0 && 2 * t->compared >= t->planned;
   int levels = t->only_real && t->only_real[1] == '6' ? 1 : t->quirk->levels;
   for (int device = 0; device < 3; device++)
-    enough = enough && (t->only_real || (t->walked[device] > 0) == should_walk(t, device));
+    enough = enough && (is_alone(t) || (t->walked[device] > 0) == should_walk(t, device));
   for (int device = 0; device < 3; device++)
     for (int T = 1; T <= levels; T++) {
       bool wanted = t->only_device ? device_number(t->only_device) == device : true;
@@ -671,7 +675,9 @@ static const Quirk *find_quirk(const char *path) {
 int main(int argc, char **argv) {
   Test t = {0};
   for (int i = 1; i < argc; i++) {
-    if (strcmp(argv[i], "--reduced") == 0)
+    if (strcmp(argv[i], "--beside") == 0)
+      t.beside = true;
+    else if (strcmp(argv[i], "--reduced") == 0)
       t.reduced = true;
     else if (strcmp(argv[i], "--long") == 0)
       t.everything = true;
