@@ -1,4 +1,5 @@
 """Each script of examples/python, on a small problem, if the libraries that it needs are there."""
+import os
 import re
 import struct
 import subprocess
@@ -13,11 +14,13 @@ import pytest
 import stc
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples/python"
+QUICK = EXAMPLES.parents[1] / "tests/pages/quick"   # has scripts compile without optimisation
 pytestmark = pytest.mark.skipif(not EXAMPLES.exists(), reason="not in a checkout")
 
 
 def run(name, *options, cwd):
-    done = subprocess.run([sys.executable, str(EXAMPLES / name), "--quick", *options], capture_output=True, text=True, cwd=cwd)
+    done = subprocess.run([sys.executable, str(EXAMPLES / name), "--quick", *options], capture_output=True, text=True, cwd=cwd,
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(QUICK)]))})
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -3,7 +3,8 @@
 A page is a Markdown file. Its fenced blocks are done in their order, in an empty folder of the page's own:
 
 - A block whose first line is a comment that names a file (`// heat.stn`, `# film.py`, `/* main.c */`, `! main.f90`) is written to that file.
-- A block `sh` is run by bash, each line of which must succeed; `stc` and `python3` are those of this build. (`stc run` is `stc run -O0`.)
+- A block `sh` is run by bash, each line of which must succeed; `stc` and `python3` are those of this build. (`stc run` is `stc run -O0`, and
+  Python's stc.compile takes opt_level=0.)
 - A block `text` behind a block `sh` is what that one prints, on both outputs; `...` in it stands for anything.
 - `<!-- not run: WHY -->` on a line before a block leaves the block out; `<!-- needs NAME ... -->` does where no program and no Python package
   has one of the names.
@@ -46,7 +47,7 @@ def matches(expected, printed):
     return re.fullmatch(".*".join(parts), "\n".join(line.rstrip() for line in printed.strip().splitlines()), re.S)
 
 
-# `stc run` compiles without optimisation here, which takes a tenth of the time.
+# `stc run` compiles without optimisation here, which takes a tenth of the time; so does Python (quick/).
 RUN = """#!/bin/sh
 if [ "$1" = run ]; then shift; set -- run -O0 "$@"; fi
 exec '{stc}' "$@"
@@ -160,7 +161,7 @@ def main():
         (Path(programs) / "python3").chmod(0o755)
         source = Path(__file__).resolve().parents[2]
         # What Python compiles of packages is kept for the next page, and not in the sources.
-        environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(source / "python"), "STC_LIBRARY": str(Path(library).resolve()),
+        environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": f"{source}/python:{Path(__file__).resolve().parent}/quick", "STC_LIBRARY": str(Path(library).resolve()),
                        "STC_SOURCE": str(source), "STC_PAGES": programs, "STC_BUILD": str(Path(stc).resolve().parent), "STC_TUNE_DB": "off", "MPLBACKEND": "Agg",
                        "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
                        "STC_MPI": str(Path(stc).resolve().parent / "tests/openmpi/stc-mpi.so"), "XDG_CACHE_HOME": programs,
