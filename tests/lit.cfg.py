@@ -21,6 +21,10 @@ for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
 if config.stc_sanitize:
     config.available_features.add("sanitize")
 config.stc = lit_config.params.get("stc", config.stc)   # tests/habits/mutate.py
+if config.stc_sanitize:
+    # What runs on the CPU is compiled without optimisation, unless the test says another level (the last one counts): LLVM, which is none of what the
+    # sanitizers look into, would take nine tenths of the time. With optimisation the other tree runs kernels: matrix.*, random, data.restart.
+    config.substitutions.append(("%stc run ", "%stc run -O0 "))
 config.substitutions.append(("%stc", config.stc))
 config.substitutions.append(("%examples", os.path.join(config.stc_source_root, "examples")))
 config.substitutions.append(("%programs", os.path.join(config.test_source_root, "programs")))
