@@ -308,6 +308,45 @@ static bool holds_field(const StcPlan *p, const Slot *slot) {
   return holds;
 }
 
+/* Does a launch of the sequence, which has no loops, write to slot number `slot`? */
+static bool writes_slot(const StcPlan *p, const HostSeq *seq, int32_t slot) {
+  const Module *m = p->build->code.module;
+  int32_t at[m->nbuffers + 1];
+  bool writes = false;
+  memcpy(at, p->memory.of_buffer, sizeof *at * (size_t)m->nbuffers);
+  for (int i = 0; i < seq->nops && !writes; i++) {
+    const HostOp *op = &seq->ops[i];
+    const Kernel *kernel = op->kind == HOST_LAUNCH ? &m->kernels[op->a] : NULL;
+    for (int a = 0; kernel && a < kernel->nargs; a++) {
+      const KArg *arg = &kernel->args[a];
+      writes = writes || (arg->kind == KARG_BUFFER && arg->writes && at[arg->index] == slot);
+    }
+    host_swap(&(HostSeq){.nops = 1, .ops = &seq->ops[i]}, 0, at);
+  }
+  return writes;
+}
+
+/* Has slots that are in a copy's memory, and that the sequence writes to, be in their own again, so that the copy stays
+ * as it is: a step may change a field where it lies, or keep what is between two launches where the field of two steps
+ * ago is. In order with launches; with the field's value where it holds one. */
+static StcStatus keep_written(Keeper *k, const HostSeq *seq) {
+  StcPlan *p = k->p;
+  LentSlots *l = &k->writing;
+  Copying *list = calloc((size_t)l->n + 1, sizeof *list);
+  int n = 0;
+  for (int i = 0; i < l->n && list; i++) {
+    Slot *slot = l->of[i].slot;
+    if (slot->memory == l->of[i].own || !writes_slot(p, seq, (int32_t)(slot - p->memory.slots)))
+      continue;
+    if (holds_field(p, slot))
+      list[n++] = (Copying){l->of[i].own, slot->memory, slot->size};
+    slot->memory = l->of[i].own;
+  }
+  StcStatus s = list ? device_copies(&p->device, n, list) : STC_MEMORY;
+  free(list);
+  return s;
+}
+
 StcStatus kept_lend_next(Keeper *k, const HostSeq *seq, const KeptCopy *x) {
   StcPlan *p = k->p;
   const Module *m = p->build->code.module;
@@ -315,6 +354,9 @@ StcStatus kept_lend_next(Keeper *k, const HostSeq *seq, const KeptCopy *x) {
   int32_t at[m->nbuffers + 1];
   if (!image || !sets_all(m))
     return STC_OK;
+  StcStatus s = keep_written(k, seq);
+  if (s)
+    return s;
   memcpy(at, p->memory.of_buffer, sizeof *at * (size_t)m->nbuffers);
   host_swap(seq, 0, at);
   for (int i = 0; i < k->n; i++) {

@@ -28,7 +28,8 @@ typedef struct Reader {
   Names registers, places, labels, gone;
   Instruction *list;
   int n, room, scope, scopes;
-  size_t shared, local;
+  size_t shared, local, nconstants;
+  char *constants;
   const char *ptx, *entry;
   bool wrong;
 } Reader;
@@ -253,7 +254,7 @@ static void read_words(Instruction *in, char *name) {
   static const struct {
     const char *word;
     char space;
-  } spaces[] = {{"global", 'g'}, {"param", 'p'}, {"shared", 's'}, {"local", 'l'}};
+  } spaces[] = {{"global", 'g'}, {"param", 'p'}, {"shared", 's'}, {"local", 'l'}, {"const", 'c'}};
   static const char *const compares[2][COMPARES] = {{"eq", "ne", "lt", "le", "gt", "ge", "num", "nan"},
                                                     {"equ", "neu", "ltu", "leu", "gtu", "geu", "", ""}};
   char *save;
@@ -366,6 +367,38 @@ static void read_variables(Reader *r, const char *s, const char *end, const char
   }
 }
 
+/* A number of a table, and in *end what is behind it: 240, -1, or the bits of a float, 0d3FF0000000000000. */
+static uint64_t read_entry(const char *s, char **end) {
+  s += strspn(s, " \t\n,{");
+  bool bits = s[0] == '0' && (s[1] == 'd' || s[1] == 'f');
+  return strtoull(bits ? s + 2 : s, end, bits ? 16 : 0);
+}
+
+/* Reads each table of constants of the PTX, ".const .align 8 .b8 NAME[512] = {0, 240, ...}". */
+static void read_constants(Reader *r) {
+  static const char what[] = ".const .align ";
+  for (const char *s = strstr(r->ptx, what); s; s = strstr(s + 1, what)) {
+    char name[96] = "", *at;
+    unsigned align = 1, bits = 8;
+    int type = 0;
+    size_t first = r->nconstants, bytes = 0;
+    if (sscanf(s + strlen(what), "%u %n.%*[a-z]%u", &align, &type, &bits) == 2)
+      bytes = read_variable(s + strlen(what) + type, name);
+    at = strpbrk(s, "{;");
+    if (!bytes || !at)
+      continue;
+    first = (first + align - 1) / align * align;
+    r->nconstants = first + bytes;
+    r->constants = realloc(r->constants, r->nconstants);
+    memset(r->constants + first, 0, bytes);
+    add_name(&r->places, name, (int64_t)(CONSTANT_FIRST + first));
+    for (size_t i = 0; i < bytes && *at != '}' && *at != ';'; i += bits / 8) {
+      uint64_t value = read_entry(at, &at);
+      memcpy(r->constants + first + i, &value, bits / 8);
+    }
+  }
+}
+
 /* Those that a launch gives room for come behind all others. */
 static void place_given(Reader *r) {
   r->shared = (r->shared + 127) / 128 * 128;
@@ -450,6 +483,7 @@ Code *code_read(const char *ptx, const char *entry) {
   read_variables(&r, ptx, ptx + strlen(ptx), ".shared", &r.shared);
   read_variables(&r, body, end, ".local", &r.local);
   place_given(&r);
+  read_constants(&r);
   read_arguments(&r, entry, body);
   char *text = without_comments(body + 1, end), *save;
   for (char *s = strtok_r(text, ";", &save); s; s = strtok_r(NULL, ";", &save))
@@ -457,9 +491,10 @@ Code *code_read(const char *ptx, const char *entry) {
   free(text);
   if (find_targets(&r)) {
     c = malloc(sizeof *c);
-    *c = (Code){r.list, r.n, r.registers.n, r.shared, r.local};
+    *c = (Code){r.list, r.n, r.registers.n, r.shared, r.local, r.constants, r.nconstants};
   } else {
     free(r.list);
+    free(r.constants);
   }
   free(r.registers.list);
   free(r.places.list);
@@ -469,7 +504,9 @@ Code *code_read(const char *ptx, const char *entry) {
 }
 
 void code_free(Code *c) {
-  if (c)
+  if (c) {
     free(c->instructions);
+    free(c->constants);
+  }
   free(c);
 }

@@ -41,7 +41,7 @@ typedef struct Instruction {
   uint32_t has;
   Scalar type, from;                 /* the last but one type in its name where there are two, as of cvt, is `type` */
   int compare;                       /* of setp: a number of numbers.c */
-  char space;                        /* of a load or a store: 'g'lobal, 'p'arameters, 's'hared, 'l'ocal, 0: any */
+  char space;                        /* of a load or a store: 'g'lobal, 'p'arameters, 's'hared, 'l'ocal, 'c'onstants, 0: any */
   bool wide, high, flushes, inexact; /* its name says so; inexact: not what IEEE 754 says */
   int noperands, guard, target;
   bool unless;
@@ -51,10 +51,14 @@ typedef struct Instruction {
 /* A kernel. shared: bytes of shared memory that it declares; before any that the launch gives. local: bytes of local
  * memory that a thread has; their addresses are from LOCAL_FIRST on. */
 #define LOCAL_FIRST ((uint64_t)1 << 62)
+/* Where the addresses of constants begin. */
+#define CONSTANT_FIRST ((uint64_t)1 << 61)
 typedef struct Code {
   Instruction *instructions;
   int n, nregisters;
   size_t shared, local;
+  char *constants; /* (free) */
+  size_t nconstants;
 } Code;
 
 /* The instructions of the kernel, from its ".entry" in the PTX on; NULL, after a fault: the stand-in does not know it.

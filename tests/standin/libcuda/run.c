@@ -92,7 +92,7 @@ static char *shared(const Block *b, uint64_t p, size_t size) {
 }
 
 /* The space that an address is in, where the instruction does not say it: shared memory has those of 32 bits. */
-static char space_of(uint64_t p) { return p >= LOCAL_FIRST ? 'l' : p >> 32 ? 'g' : 's'; }
+static char space_of(uint64_t p) { return p >= LOCAL_FIRST ? 'l' : p >= CONSTANT_FIRST ? 'c' : p >> 32 ? 'g' : 's'; }
 
 /* The same in the space of the instruction. */
 static char *memory(Block *b, const Thread *t, const Instruction *in, uint64_t p, size_t size) {
@@ -101,6 +101,8 @@ static char *memory(Block *b, const Thread *t, const Instruction *in, uint64_t p
     return global(b, p, size);
   if (space == 'p')
     return (char *)(uintptr_t)b->arguments + p;
+  if (space == 'c')
+    return p >= CONSTANT_FIRST && p - CONSTANT_FIRST + size <= b->code->nconstants ? b->code->constants + (p - CONSTANT_FIRST) : NULL;
   if (space == 'l')
     return p >= LOCAL_FIRST && p - LOCAL_FIRST + size <= b->code->local ? t->local + (p - LOCAL_FIRST) : NULL;
   return shared(b, p, size);
