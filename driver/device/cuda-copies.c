@@ -38,10 +38,12 @@ static const char *kernel_text(Arena *a) {
   return s.s;
 }
 
-/* Loads the kernel when it is first needed. False: it cannot be had. */
+/* Loads the kernel when it is first needed, but not while launches are captured, which that would end. False: it cannot
+ * be had, or not now. */
 static bool is_loaded(Device *d) {
   CudaState *s = d->state;
-  if (!s->copies && !s->no_copies && s->gpu.use(d) == STC_OK) {
+  bool captures = s->capture && s->gpu.stream == s->capture;
+  if (!s->copies && !s->no_copies && !captures && s->gpu.use(d) == STC_OK) {
     ArenaMark mark = arena_mark(d->w->arena);
     if (s->cu.module_load(&s->copies_module, kernel_text(d->w->arena), 0, NULL, NULL))
       s->copies_module = NULL;

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Gradients of random programs of several kinds, each by the reference's tape and in two settings of the host or of the simulator, with schedules and parts that chance chooses,
 and half of them also within less memory: all but the tape give the same bits. What a linear loss becomes by other fields is what its derivatives say.
-With --device=cuda:0, or another device, both settings are of that device.
-`mixed_programs.py STC [--device=DEVICE] [--programs=N] [--seed=S] [--seconds=S] [--kind=KIND] [--print=SEED] [--verbose]`; a program that fails is printed with the command that repeats it."""
+With --device=cuda:0, or another device, both settings are of that device. With --long programs have 20 to 40 steps, most of which GPUs make in batches, and one setting is a launch a stencil.
+`mixed_programs.py STC [--device=DEVICE] [--programs=N] [--seed=S] [--seconds=S] [--kind=KIND] [--long] [--print=SEED] [--verbose]`; a program that fails is printed with the command that repeats it."""
 import argparse, collections, math, os, random, re, sys, tempfile, time
 
+import random_programs
 from random_programs import Case, Maker, Refused, differ
 
 LINEAR = ["({a} + {b})", "({a} - {b})", "-{a}", "0.5 * {a}", "{p} * {a}", "{a} / {p}", "(if idx(0) % 2 == 0 then {a} else {b})", "fma({p}, {a}, {b})", "w * {a}", "v * {a}", "cos(v) * {a} + {c}"]
@@ -167,9 +168,10 @@ def settings(seed, rank, members, given=None):
     """Two settings whose results are the same bits, both on the host or in the simulator: functions such as sin are others' there. Schedules are as stc chooses them for grids of several sizes, or said; some grids are cut into parts. `given`: the device."""
     rnd = random.Random(seed * 31 + 11)
     sizes = {1: [29, 3000, 10 ** 6], 2: [12, 300, 3000], 3: [8, 60, 300]}[rank]
+    def needed(device):
+        return ["-O0"] if device == "host" else ["-march=amdgpu"] if gpu else []
     def one(device):
-        words = ["-O0"] if device == "host" else ["-march=amdgpu"] if gpu else []
-        words = words + rnd.choice([["-schedule=naive"], [], [], [], ["-T=2"], ["-fuse=none"]])
+        words = needed(device) + rnd.choice([["-schedule=naive"], [], [], [], ["-T=2"], ["-fuse=none"]])
         if rnd.random() < 0.5 and "-schedule=naive" not in words:
             words.append("-for-grid=" + "x".join([str(members)] * (members > 0) + [str(rnd.choice(sizes))] * rank))
         if rnd.random() < 0.2:
@@ -177,6 +179,8 @@ def settings(seed, rank, members, given=None):
         return device, words
     device, gpu = rnd.choice(["host", "sim"]), rnd.random() < 0.3
     device, gpu = given or device, gpu and not given
+    if random_programs.LONG:
+        return (device, [*needed(device), "-schedule=naive"]), one(device)
     return one(device), one(device)
 
 
@@ -254,9 +258,11 @@ def main():
     o.add_argument("--seed", type=int, default=1)
     o.add_argument("--seconds", type=float, default=1e9, help="begin no program after so long")
     o.add_argument("--kind", choices=list(MAKERS), help="programs of that kind alone")
+    o.add_argument("--long", action="store_true", help="programs of 20 to 40 steps")
     o.add_argument("--print", type=int, dest="show")
     o.add_argument("--verbose", action="store_true", help="say why programs are refused")
     a = o.parse_args()
+    random_programs.LONG = a.long
     count, worst, start, of = collections.Counter(), collections.Counter(), time.time(), collections.Counter()
     for seed in range(a.seed, a.seed + a.programs) if a.show is None else [a.show]:
         kind = a.kind or kind_of(seed)
@@ -274,7 +280,7 @@ def main():
         if what == "failed" or what == "refused" and a.verbose:
             print("seed %d, %s, %s: %s" % (seed, kind, what, told), flush=True)
         if what == "failed":
-            print("  %s %s %s --seed=%d --programs=1%s%s" % (sys.executable, __file__, a.stc, seed, " --kind=" + a.kind if a.kind else "", " --device=" + a.device if a.device else ""), flush=True)
+            print("  %s %s %s --seed=%d --programs=1%s%s" % (sys.executable, __file__, a.stc, seed, " --long" * a.long + (" --kind=" + a.kind if a.kind else ""), " --device=" + a.device if a.device else ""), flush=True)
     print("%d programs agree, %d refused, %d failed; by kind: %s" % (count["ok"], count["refused"], count["failed"], ", ".join("%d %s (%.2g)" % (of[k], k, worst[k]) for k in MAKERS)))
     for why, n in REASONS.most_common(6):
         print("%d settings refused: %s" % (n, why))
