@@ -39,9 +39,9 @@ typedef struct Instruction {
   char word[MAX_WORDS][32];
   int nwords, op;
   uint32_t has;
-  Scalar type, from;                 /* the last but one type in its name where there are two, as of cvt, is `type` */
-  int compare;                       /* of setp: a number of numbers.c */
-  char space;                        /* of a load or a store: 'g'lobal, 'p'arameters, 's'hared, 'l'ocal, 'c'onstants, 0: any */
+  Scalar type, from; /* the last but one type in its name where there are two, as of cvt, is `type` */
+  int compare;       /* of setp: a number of numbers.c */
+  char space;        /* of a load or a store: 'g'lobal, 'p'arameters, 's'hared, 'l'ocal, 'c'onstants, 0: any */
   bool wide, high, flushes, inexact; /* its name says so; inexact: not what IEEE 754 says */
   int noperands, guard, target;
   bool unless;

@@ -102,7 +102,9 @@ static char *memory(Block *b, const Thread *t, const Instruction *in, uint64_t p
   if (space == 'p')
     return (char *)(uintptr_t)b->arguments + p;
   if (space == 'c')
-    return p >= CONSTANT_FIRST && p - CONSTANT_FIRST + size <= b->code->nconstants ? b->code->constants + (p - CONSTANT_FIRST) : NULL;
+    return p >= CONSTANT_FIRST && p - CONSTANT_FIRST + size <= b->code->nconstants
+               ? b->code->constants + (p - CONSTANT_FIRST)
+               : NULL;
   if (space == 'l')
     return p >= LOCAL_FIRST && p - LOCAL_FIRST + size <= b->code->local ? t->local + (p - LOCAL_FIRST) : NULL;
   return shared(b, p, size);
