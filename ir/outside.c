@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Where a rule leads to, see outside.def. */
-typedef enum Reach { REACH_STAYS, REACH_BACK, REACH_AROUND } Reach;
+typedef enum Reach { REACH_STAYS, REACH_BACK, REACH_SHORT, REACH_AROUND } Reach;
 
 static const struct {
   const char *name;
@@ -33,15 +33,14 @@ OutsideRule outside_pair(OutsideRule low, OutsideRule high) {
 bool outside_leads(OutsideRule r) { return table[r].reach != REACH_STAYS; }
 
 void outside_reach(OutsideRule r, int64_t off, int64_t *lo, int64_t *hi) {
-  int64_t far = off < 0 ? -off : off;
+  Reach reach = outside_leads(r) && off ? table[outside_end(r, off > 0)].reach : REACH_STAYS;
+  int64_t back = off < 0 ? -off : off; /* how far to the other side */
+  back = reach == REACH_AROUND ? back : reach == REACH_SHORT ? back - 1 : 0;
   *lo = *hi = off;
-  if (table[r].reach == REACH_BACK) {
-    *lo = off < 0 ? off : 0;
-    *hi = off > 0 ? off : 0;
-  } else if (table[r].reach == REACH_AROUND) {
-    *lo = -far;
-    *hi = far;
-  }
+  if (reach != REACH_STAYS && off < 0)
+    *hi = back;
+  else if (reach != REACH_STAYS)
+    *lo = -back;
 }
 
 const char *outside_word(int i) {

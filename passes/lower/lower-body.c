@@ -96,6 +96,47 @@ Value *body_op(Point *p, Builder *b, const Op *op, Value *const *map) {
   return op->code == OP_INDEX ? p->index[op->sym] : op->code == OP_STEP ? p->step : copy_op(b, op, map);
 }
 
+/* ---- tests for what is beyond an edge */
+
+/* How deep a sum is looked into. */
+enum { SUM_DEPTH = 8 };
+
+/* Adds `v`, `sign` times, to *sum if it is a sum of constants, integer params and at most one coordinate, whose
+ * dimension goes to *d (MAX_RANK: there was none yet); false: it is not. */
+static bool add_sum(Arena *a, const Value *v, int64_t sign, int depth, Affine *sum, int *d) {
+  const Op *op = v->def;
+  if (!op || v->type != TY_I64 || depth == 0)
+    return false;
+  if (op->code == OP_CONST)
+    *sum = affine_add_const(*sum, sign * op->cval.i);
+  else if (op->code == OP_SCALAR)
+    *sum = affine_add(a, *sum, affine_scale(a, affine_scalar(a, op->sym), sign));
+  else if (op->code == OP_INDEX && sign > 0 && *d == MAX_RANK)
+    *d = op->sym;
+  else
+    return (op->code == OP_ADD || op->code == OP_SUB) && add_sum(a, op->operands[0], sign, depth - 1, sum, d) &&
+           add_sum(a, op->operands[1], op->code == OP_SUB ? -sign : sign, depth - 1, sum, d);
+  return true;
+}
+
+/* The comparison `op` of a coordinate of `piece` with a bound that only points at an edge of the piece are beyond, as
+ * many as a constant says, as a test for the others, which passes know how to do without inside; NULL: it is none. */
+static Value *edge_test(Point *p, Builder *b, const Piece *piece, const Op *op) {
+  Arena *a = b->arena;
+  bool above = op->code == OP_GT;
+  int d = MAX_RANK, none = -1;
+  Affine at = affine_const(0), bound = affine_const(0);
+  int64_t beyond;
+  if ((!above && op->code != OP_LT) || !add_sum(a, op->operands[0], 1, SUM_DEPTH, &at, &d) || d >= piece->box.rank ||
+      !add_sum(a, op->operands[1], 1, SUM_DEPTH, &bound, &none))
+    return NULL;
+  Box all = {.rank = 1, .lo = {piece->box.lo[d]}, .hi = {piece->box.hi[d]}};
+  bound = affine_sub(a, bound, at);
+  bool edge = affine_diff(above ? all.hi[0] : bound, above ? bound : all.lo[0], &beyond) && beyond > 0;
+  *(above ? all.hi : all.lo) = bound;
+  return edge ? build1(b, OP_NOT, build_inside(b, 1, &p->index[d], &all)) : NULL;
+}
+
 Value **piece_values(Point *p, Builder *b, const Piece *piece) {
   Value **map = ARENA_ARRAY(b->arena, Value *, body_number(piece->body));
   Value **out = ARENA_ARRAY(b->arena, Value *, piece->ntargets);
@@ -104,6 +145,7 @@ Value **piece_values(Point *p, Builder *b, const Piece *piece) {
     bool skip = false;
     Value *known = p->known ? p->known(p, b, piece, op, &skip) : NULL;
     b->loc = op->loc;
+    known = known || skip ? known : edge_test(p, b, piece, op);
     if (known || skip) {
       map[op->results[0]->id] = known;
     } else if (op->code == OP_YIELD) {

@@ -182,7 +182,7 @@ FIXTURE_TEST(test_derivatives) {
     }
 }
 
-/* No rule leads further than outside_reach says, and only those without an op lead beyond the region. */
+/* Rules lead as far as outside_reach says and no further, and only those without an op lead beyond the region. */
 FIXTURE_TEST(test_outside_rules) {
   for (int rule = 0; rule < OUTSIDE_RULES; rule++) {
     OutsideRule r = (OutsideRule)rule;
@@ -192,10 +192,15 @@ FIXTURE_TEST(test_outside_rules) {
       int64_t lo, hi;
       outside_reach(r, off, &lo, &hi);
       assert_true(lo <= off && off <= hi && (outside_leads(r) || lo == hi));
-      for (int x = 0; x <= 20 && outside_leads(r); x++) {
-        int64_t by = eval_map(outside_map(r), x + off, 0, 20) - x;
-        assert_true(lo <= by && by <= hi);
-      }
+      int64_t least = 0, most = 0;
+      for (int last = 0; last <= 20; last++)
+        for (int x = 0; x <= last && outside_leads(r); x++) {
+          int64_t by = eval_map(outside_map(r), x + off, 0, last) - x;
+          assert_true(lo <= by && by <= hi);
+          least = by < least ? by : least;
+          most = by > most ? by : most;
+        }
+      assert_true(!outside_leads(r) || (least == lo && most == hi));
     }
   }
 }
