@@ -155,8 +155,15 @@ static bool any_direct(const Mapping *p) {
   return any;
 }
 
+/* May a core have two blocks of tile `s`, by the registers that their windows take? */
+static bool has_two_blocks(const Mapping *p, const Schedule *s) {
+  double each = (double)stream_thread_words(p, s) + tuning.plane_registers;
+  return 2 * each * (double)schedule_threads(s) <= ALL_REGISTERS;
+}
+
 bool stream_keeps_ring(const TargetInfo *t, const Mapping *p, const Schedule *s) {
-  return s->ahead > 1 && any_direct(p) && 2 * bytes_with(p, s, true) <= t->max_shared_bytes;
+  int64_t blocks = p->l->m->grid.rank < 3 || has_two_blocks(p, s) ? 2 : 1;
+  return s->ahead > 1 && any_direct(p) && blocks * bytes_with(p, s, true) <= t->max_shared_bytes;
 }
 
 int32_t walk_lines(const Launch *l) {

@@ -142,7 +142,8 @@ bool stream_can_fit(const Mapping *p);
 KnobWord stream_tiles_kind(const Mapping *p, const Schedule *s, const int64_t *size);
 
 /* Do direct versions come in by rings, kept there until the last reader has taken them? Where copies run ahead, and
- * such rings leave room in the shared memory of target `t` for two blocks of `s`. */
+ * such rings leave room in the shared memory of target `t` for two blocks of `s`; in rank 3 for one, where registers
+ * leave room for no more. */
 bool stream_keeps_ring(const TargetInfo *t, const Mapping *p, const Schedule *s);
 /* Words of a thread's registers that versions kept take; instructions of all steps written out, about. */
 int64_t stream_thread_words(const Mapping *p, const Schedule *s);

@@ -38,8 +38,8 @@
  * - a line of another warp, or of another part of the same one (rank 3): shared memory, where that warp has put it a
  *   step or more ago; one barrier a step, of neighbouring warps where that will do (pass barriers)
  * - version 0, own cells only, readers more than two rows apart: the ring that its rows come in by, where they stay
- *   until the last reader has had them; global memory, again for each reader, where there are no copies or two blocks
- *   would not have room
+ *   until the last reader has had them; global memory, again for each reader, where there are no copies or the blocks
+ *   that registers leave room for, two at most, would not have it there
  * - version 0, other cells through a rule that may lead far: from points outside of the field's region: global memory
  *
  * Version 0 is loaded ahead of the stream: `-ahead=A` rows by asynchronous copies into a ring of shared memory that
