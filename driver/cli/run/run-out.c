@@ -325,6 +325,22 @@ static void take_params(const Job *j, Facts *f) {
   f->schedule = j->plan ? stc_plan_schedule(j->plan) : NULL;
 }
 
+/* Adds the files of derivatives of --gradient, which are to be written when all is computed; false after a message: one
+ * of them cannot be written. A param's derivative is printed alone. */
+static bool add_gradient(const Job *j, UsedFiles *used) {
+  const StcProgram *p = j->program;
+  bool ok = true;
+  for (int i = 0; j->c->gradient && i < stc_program_gradient_count(p) && ok; i++) {
+    const char *name = stc_program_gradient_name(p, i);
+    const char *path = arena_printf(j->c->arena, "%s/%s.npy", j->c->gradient, name);
+    if (stc_program_find_field(p, name) < 0 && stc_program_find_array(p, name) < 0)
+      continue;
+    used_add(used, USE_WRITE, path, "a derivative of --gradient");
+    ok = file_probe(j->c->context, path);
+  }
+  return ok;
+}
+
 /* Checks that all files of the run, what goes beside an output and the log among them, have names of their own. */
 static StcStatus check_written(const Job *j) {
   const Command *c = j->c;
@@ -338,6 +354,8 @@ static StcStatus check_written(const Job *j) {
   }
   if (c->log)
     used_add_output(&used, USE_WRITE, c->log, "--log");
+  if (!add_gradient(j, &used))
+    return STC_IO;
   return used_check(c, &used);
 }
 
