@@ -123,7 +123,7 @@ enum { MADE_AT_ONCE = 1 << 16 };
 
 /* Fills the field with random numbers, unless the command is stopped meanwhile: then STC_INTERRUPTED. */
 static StcStatus fill_random(const Command *c, const StcFieldInfo *f, uint64_t seed, char *data) {
-  int64_t size = type_size((Type)f->type), n = f->bytes / size;
+  int64_t size = type_size((Type)f->type), n = size ? f->bytes / size : 0;
   for (int64_t i = 0; i < n; i += MADE_AT_ONCE) {
     if (context_stopped(c->context))
       return STC_INTERRUPTED;

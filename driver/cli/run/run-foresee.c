@@ -58,7 +58,7 @@ static StcStatus foresee(const Job *j, StcPlan *plan, const FieldOption *o, Fiel
   const bool *wanted = find_wanted(j->program->module, j->c->arena);
   StcFieldInfo f;
   void *data = NULL;
-  if (!d || at.component >= 0 || d->ncomponents != 1 || !wanted[d->field] ||
+  if (!d || at.component >= 0 || d->ncomponents != 1 || declared_has_parts(d) || !wanted[d->field] ||
       declared_has_frames(j->program, at.field) || (is_file(o->value) && path_is_special(o->value)))
     return STC_OK;
   StcStatus s;
