@@ -98,8 +98,9 @@ Value *body_op(Point *p, Builder *b, const Op *op, Value *const *map) {
 
 /* ---- tests for what is beyond an edge */
 
-/* How deep a sum is looked into. */
-enum { SUM_DEPTH = 8 };
+/* How deep a sum is looked into, how large its constants are at most, and how many points an edge has at most: beyond a
+ * bound deep inside the grid many tiles lie, and inside is not what is left. */
+enum { SUM_DEPTH = 8, MOST_CONSTANT = INT32_MAX, EDGE_WIDTH = 64 };
 
 /* Adds `v`, `sign` times, to *sum if it is a sum of constants, integer params and at most one coordinate, whose
  * dimension goes to *d (MAX_RANK: there was none yet); false: it is not. */
@@ -107,7 +108,7 @@ static bool add_sum(Arena *a, const Value *v, int64_t sign, int depth, Affine *s
   const Op *op = v->def;
   if (!op || v->type != TY_I64 || depth == 0)
     return false;
-  if (op->code == OP_CONST)
+  if (op->code == OP_CONST && -MOST_CONSTANT <= op->cval.i && op->cval.i <= MOST_CONSTANT)
     *sum = affine_add_const(*sum, sign * op->cval.i);
   else if (op->code == OP_SCALAR)
     *sum = affine_add(a, *sum, affine_scale(a, affine_scalar(a, op->sym), sign));
@@ -120,7 +121,8 @@ static bool add_sum(Arena *a, const Value *v, int64_t sign, int depth, Affine *s
 }
 
 /* The comparison `op` of a coordinate of `piece` with a bound that only points at an edge of the piece are beyond, as
- * many as a constant says, as a test for the others, which passes know how to do without inside; NULL: it is none. */
+ * many as a small constant says, as a test for the others, which passes know how to do without inside; NULL: it is
+ * none. */
 static Value *edge_test(Point *p, Builder *b, const Piece *piece, const Op *op) {
   Arena *a = b->arena;
   bool above = op->code == OP_GT;
@@ -132,7 +134,8 @@ static Value *edge_test(Point *p, Builder *b, const Piece *piece, const Op *op) 
     return NULL;
   Box all = {.rank = 1, .lo = {piece->box.lo[d]}, .hi = {piece->box.hi[d]}};
   bound = affine_sub(a, bound, at);
-  bool edge = affine_diff(above ? all.hi[0] : bound, above ? bound : all.lo[0], &beyond) && beyond > 0;
+  bool edge =
+      affine_diff(above ? all.hi[0] : bound, above ? bound : all.lo[0], &beyond) && 0 < beyond && beyond <= EDGE_WIDTH;
   *(above ? all.hi : all.lo) = bound;
   return edge ? build1(b, OP_NOT, build_inside(b, 1, &p->index[d], &all)) : NULL;
 }

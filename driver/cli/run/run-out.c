@@ -325,15 +325,25 @@ static void take_params(const Job *j, Facts *f) {
   f->schedule = j->plan ? stc_plan_schedule(j->plan) : NULL;
 }
 
+/* Is `name` a scalar that each member has for itself? */
+static bool is_scalar_of_each(const Module *m, const char *name) {
+  for (int i = 0; i < m->nparam_arrays; i++)
+    if (m->param_arrays[i].each && !strcmp(m->param_arrays[i].name, name))
+      return true;
+  return false;
+}
+
 /* Adds the files of derivatives of --gradient, which are to be written when all is computed; false after a message: one
- * of them cannot be written. A param's derivative is printed alone. */
+ * of them cannot be written. The derivative of a param, or of a scalar that
+ * all members share, is only printed. */
 static bool add_gradient(const Job *j, UsedFiles *used) {
   const StcProgram *p = j->program;
   bool ok = true;
   for (int i = 0; j->c->gradient && i < stc_program_gradient_count(p) && ok; i++) {
     const char *name = stc_program_gradient_name(p, i);
     const char *path = arena_printf(j->c->arena, "%s/%s.npy", j->c->gradient, name);
-    if (stc_program_find_field(p, name) < 0 && stc_program_find_array(p, name) < 0)
+    if (stc_program_find_field(p, name) < 0 && stc_program_find_array(p, name) < 0 &&
+        !is_scalar_of_each(p->module, name))
       continue;
     used_add(used, USE_WRITE, path, "a derivative of --gradient");
     ok = file_probe(j->c->context, path);
