@@ -110,13 +110,13 @@ static const PlanCandidate *next_kind(const PlanCandidates *all, int n, const Pl
   return best;
 }
 
-/* The seconds a step that candidate `k` is expected to take once it is lowered; infinite: it cannot be; *spills: so
- * many words that it is not to be taken (spills_points). */
+/* The seconds a step that candidate `k` is expected to take once it is lowered; infinite: it cannot be; *spills: many
+ * words. */
 static double lowered_seconds(const PlanQuery *q, const PlanCandidate *k, bool *spills) {
   PlanCandidate looked = *k;
   double runs = k->stopped > 0 ? k->stopped : 1;
   look_at(q, &looked, true);
-  *spills = !looked.dropped && looked.spilled > (k->s.T > 1 ? MANY_LACKING : 0);
+  *spills = !looked.dropped && looked.spilled > MANY_LACKING;
   return looked.dropped ? INFINITY : runs * looked.seconds;
 }
 
