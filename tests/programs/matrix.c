@@ -14,8 +14,8 @@
  * Device "sim" simulates the kernels of a GPU, "loops" those of the CPU, "host" runs these.
  * A schedule that stc refuses as illegal is skipped, but the number of comparisons must reach the half of what was
  * planned, with some for each of T = 1, 2, 3 (in f64 alone, whose tiles may be too large: T = 1) and device. Tiles
- * that cannot be walked are counted by
- * themselves; of every program some must be walked but of those in the table `never_walked`.
+ * that cannot be streamed are counted by themselves; of every program some must be streamed but of those in the table
+ * `never_streamed`.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -86,14 +86,14 @@ static const int64_t extents[3][MAX_EXTENTS][3] = {
 };
 static const int tiles[] = {1, 2, 3, 5, 8};
 
-/* Tiles that are walked: T is tiles[k] with shape k of the rank in f32, the next in f64. Small ones, for the
+/* Tiles that are streamed: T is tiles[k] with shape k of the rank in f32, the next in f64. Small ones, for the
  * simulator's sake. */
-typedef struct Walk {
+typedef struct Stream {
   const char *cpu;
   int block[3], elems[3], chunk, ahead;
-} Walk;
-enum { WALKS = 4 };
-static const Walk walks[3][WALKS] = {
+} Stream;
+enum { STREAMS = 4 };
+static const Stream streams[3][STREAMS] = {
     {{"sm_90", {32}, {1}, 0, 1}, {"sm_75", {64}, {4}, 0, 1}, {"sm_90", {32}, {2}, 0, 4}, {"sm_90", {96}, {8}, 0, 1}},
     {{"sm_90", {2, 32}, {1, 1}, 5, 4},
      {"sm_90", {1, 32}, {1, 2}, 16, 1},
@@ -104,8 +104,8 @@ static const Walk walks[3][WALKS] = {
      {"sm_75", {1, 4, 32}, {1, 3, 1}, 5, 1},
      {"sm_90", {1, 4, 32}, {1, 3, 2}, 16, 4}},
 };
-/* Tiles that one thread walks, by rank: lines and columns that it computes, rows. In rank 1 there are none. */
-static const Walk walks_alone[3][WALKS] = {
+/* Tiles that one thread streams, by rank: lines and columns that it computes, rows. In rank 1 there are none. */
+static const Stream streams_alone[3][STREAMS] = {
     {{.block = {1}, .chunk = 1}, {.block = {1}, .chunk = 1}, {.block = {1}, .chunk = 1}, {.block = {1}, .chunk = 1}},
     {{.block = {1, 13}, .chunk = 5},
      {.block = {1, 40}, .chunk = 3},
@@ -116,8 +116,8 @@ static const Walk walks_alone[3][WALKS] = {
      {.block = {1, 19, 21}, .chunk = 8},
      {.block = {1, 32, 40}, .chunk = 4}},
 };
-/* Programs none of whose tiles can be walked. */
-static const char *const never_walked[] = {"extremes", "inner", "rewritten", NULL};
+/* Programs none of whose tiles can be streamed. */
+static const char *const never_streamed[] = {"extremes", "inner", "rewritten", NULL};
 
 /* One program's test: what was asked, and what came of it. messages holds the last messages of the library. */
 typedef struct Test {
@@ -127,8 +127,8 @@ typedef struct Test {
   const char *only_device, *only_real;
   StcContext *context;
   char messages[MAX_MESSAGES];
-  int planned, compared, illegal, failures, unwalked, rank;
-  int walked[3];
+  int planned, compared, illegal, failures, unstreamed, rank;
+  int streamed[3];
   int by_T[3][9];
 } Test;
 
@@ -362,8 +362,8 @@ static bool refused(const Test *t, StcStatus s) {
   return (s == STC_USAGE || s == STC_INPUT) && schedule;
 }
 
-/* Do the messages kept say that tiles of the program cannot be walked as was asked? */
-static bool walk_refused(const Test *t, StcStatus s) {
+/* Do the messages kept say that tiles of the program cannot be streamed as was asked? */
+static bool stream_refused(const Test *t, StcStatus s) {
   bool known = strstr(t->messages, "schedule=overlap") || strstr(t->messages, "take fewer time steps") ||
                strstr(t->messages, "take a smaller ");
   return (s == STC_USAGE || s == STC_INPUT) && strstr(t->messages, "schedule=stream: ") && known;
@@ -391,9 +391,9 @@ static void run_one(Test *t, StcProgram *p, const char *device, const char *what
   t->messages[0] = 0;
   t->planned++;
   StcStatus s = stc_plan_new(p, device[0] == 'l' ? "sim" : device, n, list, &plan);
-  if (walk_refused(t, s)) {
+  if (stream_refused(t, s)) {
     t->planned--;
-    t->unwalked++;
+    t->unstreamed++;
     return;
   }
   if (refused(t, s)) {
@@ -407,22 +407,22 @@ static void run_one(Test *t, StcProgram *p, const char *device, const char *what
   else {
     compare(t, full, T, ref, &got);
     t->compared++;
-    t->walked[device_number(device)] += strstr(what, " stream ") != NULL;
+    t->streamed[device_number(device)] += strstr(what, " stream ") != NULL;
     t->by_T[device_number(device)][T]++;
   }
   stc_plan_free(plan);
   trace_free(&got);
 }
 
-/* Is a schedule run at every other extent only? Where tiles are walked or long, and all that is run on the simulator,
+/* Is a schedule run at every other extent only? Where tiles are streamed or long, and all that is run on the simulator,
  * which takes longest. */
 static bool skips_extents(const StcOptions *o, const char *device, int T) {
   return o->schedule[0] == 's' || T >= 5 || device[0] == 's';
 }
 
-/* Is such a schedule run at extent `i`? Tiles that are walked by turns; others at some extents in f32, at the others in
- * f64; of tiles of 5 steps at half of them, of 8 at the other half, and again at some of these in f32 on the simulator,
- * at the others in f64. Of the few extents of a reduced run the simulator has one. */
+/* Is such a schedule run at extent `i`? Tiles that are streamed by turns; others at some extents in f32, at the others
+ * in f64; of tiles of 5 steps at half of them, of 8 at the other half, and again at some of these in f32 on the
+ * simulator, at the others in f64. Of the few extents of a reduced run the simulator has one. */
 static bool extent_wanted(const Test *t, const StcOptions *o, const char *device, int T, int turn, int i) {
   bool wide = strcmp(o->real, "f64") == 0;
   if (t->reduced)
@@ -515,13 +515,15 @@ static void run_cuts(Test *t, const char *device, const char *real, int rank, Tr
   }
 }
 
-/* Tiles that are walked, of T steps, and for T = 1 also with a launch for each stencil; at few extents in a short run.
+/* Tiles that are streamed, of T steps, and for T = 1 also with a launch for each stencil; at few extents in a short
+ * run.
  */
-static void run_walks(Test *t, const char *device, const char *real, int k, int rank, Trace refs[MODES][MAX_EXTENTS]) {
+static void run_streams(Test *t, const char *device, const char *real, int k, int rank,
+                        Trace refs[MODES][MAX_EXTENTS]) {
   bool threads = device[0] == 's';
-  for (int i = 0; i < WALKS && k < WALKS; i++) {
-    const Walk *w = threads ? &walks[rank - 1][i] : &walks_alone[rank - 1][i];
-    if (!t->everything && i != (k + (real[1] == '6')) % WALKS)
+  for (int i = 0; i < STREAMS && k < STREAMS; i++) {
+    const Stream *w = threads ? &streams[rank - 1][i] : &streams_alone[rank - 1][i];
+    if (!t->everything && i != (k + (real[1] == '6')) % STREAMS)
       continue;
     Shape s = {{w->block[0], w->block[1], w->block[2]}, {w->elems[0], w->elems[1], w->elems[2]}};
     StcOptions o = options_for(device, real, "stream", tiles[k], threads ? &s : NULL);
@@ -573,7 +575,7 @@ static void run_device(Test *t, const char *device, const char *real, int k, int
     o.edges = s % 2 ? "along" : "apart";
     run_schedule(t, &o, device, T, s, T == 3 && !wide, rank, refs);
   }
-  run_walks(t, device, real, k, rank, refs);
+  run_streams(t, device, real, k, rank, refs);
 }
 
 /* The reference's traces for T at all wanted extents. False after a failure. */
@@ -634,31 +636,31 @@ static void run_real(Test *t, const char *real) {
   }
 }
 
-/* Should tiles of the program be walked in some of the schedules that run on device number `device`? One thread walks
- * in two dimensions or three. */
-static bool should_walk(const Test *t, int device) {
+/* should tiles of the program be streamed in some of the schedules that run on device number `device`? One thread
+ * streams in two dimensions or three. */
+static bool should_stream(const Test *t, int device) {
   bool should = (!t->only_device || device_number(t->only_device) == device) && (device == 0 || t->rank > 1);
-  for (int i = 0; never_walked[i]; i++)
-    should = should && !is_program(never_walked[i], t->path);
+  for (int i = 0; never_streamed[i]; i++)
+    should = should && !is_program(never_streamed[i], t->path);
   return should;
 }
 
-/* Says what was done; false if too little was (of one type alone: tiles walked do not count). */
+/* Says what was done; false if too little was (of one type alone: tiles streamed do not count). */
 static bool report(Test *t) {
   bool enough = t->compared > 0 && 2 * t->compared >= t->planned;
   int levels = t->only_real && t->only_real[1] == '6' ? 1 : t->quirk->levels;
   for (int device = 0; device < 3; device++)
-    enough = enough && (is_alone(t) || (t->walked[device] > 0) == should_walk(t, device));
+    enough = enough && (is_alone(t) || (t->streamed[device] > 0) == should_stream(t, device));
   for (int device = 0; device < 3; device++)
     for (int T = 1; T <= levels; T++) {
       bool wanted = t->only_device ? device_number(t->only_device) == device : true;
       if (wanted && !t->by_T[device][T])
         enough = false;
     }
-  printf("%s: %d runs planned, %d compared, %d refused as illegal, %d failures; %d runs with tiles walked, %d whose "
+  printf("%s: %d runs planned, %d compared, %d refused as illegal, %d failures; %d runs with tiles streamed, %d whose "
          "tiles cannot be\n",
-         t->path, t->planned, t->compared, t->illegal, t->failures, t->walked[0] + t->walked[1] + t->walked[2],
-         t->unwalked);
+         t->path, t->planned, t->compared, t->illegal, t->failures, t->streamed[0] + t->streamed[1] + t->streamed[2],
+         t->unstreamed);
   if (!enough)
     printf("FAIL %s: too few runs were compared\n%s", t->path, t->messages);
   return enough && t->failures == 0;
