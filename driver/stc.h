@@ -72,8 +72,8 @@ typedef struct StcOptions {
   const char *real;     /* "f32" or "f64" */
   const char *schedule; /* "naive", "overlap", "stream", "warps"; NULL or "auto": stc's choice; or the text of a plan,
                            as stc_program_plan returns it; then leave the knobs open */
-  /* The knobs of schedules, one member each; ir/knobs.def describes them. A number is an int (0: open), a shape an
-   * int[3] such as {8, 32} threads of a block, a word or a text a string (NULL: open). */
+  /* The knobs of schedules, one member each, named and described as the options are. A number is an int (0: open), a
+   * shape an int[3] such as {8, 32} threads of a block, a word or a text a string (NULL: open). */
 #define STC_KNOB_OF_NUMBER(name) int name;
 #define STC_KNOB_OF_SHAPE(name) int name[3];
 #define STC_KNOB_OF_WORD(name) const char *name;
