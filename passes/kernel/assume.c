@@ -1,34 +1,36 @@
-/* assume.c: what to assume of a kernel's tests, the condition that it takes, and what is left of the ops; see assume.h.
+/* assume.c: finds tests and coordinate maps that hold for all points of most tiles, the condition on the block under
+ * which they hold, and the ops that stay live under it; see assume.h.
  *
- * A coordinate in an `inside` or idx.* is
+ * An operand of an `inside` or idx.* op is a coordinate of the form
  *
- *     block part + rest + something in [least, most]
+ *     block part + rest + inner part in [least, most]
  *
- * where the block part is made of multiples of block numbers, the rest of params and constants, and the something of
- * threads and loop counters. It lies in [lo, hi] for all points of a tile exactly if the block part lies in [lo - rest
- * - least, hi - rest - most]. Bounds on the same block part that differ by a constant are merged to the strongest. So
- * `interior` is a few `inside` ops of block parts, usually one, which depends on no thread.
+ * The block part is a sum of multiples of block numbers, the rest a sum of params and constants; the inner part depends
+ * on threads and loop counters. The coordinate lies in [lo, hi] for all points of a tile exactly if the block part lies
+ * in [lo - rest - least, hi - rest - most]. Bounds on one block part that differ by a constant are merged to the
+ * stronger one. So the condition `interior` is a few `inside` ops on block parts, usually one, and does not depend on
+ * the thread.
  *
- * What is assumed is chosen by visiting B backwards, keeping what is live *under the assumptions made so far*. A live
- * `inside` is assumed if all its coordinates have the form above and its bounds are not contradicted, whatever the
- * params are, by what was assumed before. A `select` or `if` whose condition is assumed makes only its first arm live.
- * So of the chain `select(inside A, va, select(inside B, vb, old))` A is assumed, and neither B nor the maps that only
- * vb needs are part of the condition; a strip narrower than the tile is never assumed, nor a box that has less than a
- * quarter of the kernel's points in some dimension where the params have their defaults. An `inside` that the condition
- * denies for all points of the tile is false in the inner version: so this has nothing of layers at the edges. Live
- * idx.* are assumed in the same way, and a coordinate is looked through those that are, so a wrapped coordinate is
+ * The analysis visits the body B backwards and keeps the set of ops that are live *under the assumptions made so far*.
+ * It assumes a live `inside` if all its coordinates have the form above and earlier assumptions do not contradict its
+ * bounds for all params. If the condition of a `select` or `if` is assumed, only its first arm is live. So in the chain
+ * `select(inside A, va, select(inside B, vb, old))` the analysis assumes A, and the condition contains neither B nor
+ * the maps that only vb needs. It never assumes a box that is narrower than the tile, nor one that has less than a
+ * quarter of the kernel's points in some dimension under the default params. An `inside` that the condition denies for
+ * all points of the tile is false in the inner version; so that version has no code for layers at the edges. The
+ * analysis assumes live idx.* ops in the same way and takes their results as plain sums, so a wrapped coordinate is
  * linear in inner tiles. */
 #include "passes/kernel/assume.h"
 #include "passes/launch/launch.h"
 
 #include <string.h>
 
-/* No tile is wider than MAX_WIDTH (where bounds seem so, they are those of a type), and constants beyond MAX_CONST are
- * not reasoned about. */
+/* No tile is wider than MAX_WIDTH: an interval that is wider is only the range of its type. The analysis gives up on
+ * constants beyond MAX_CONST. */
 enum { MAX_WIDTH = 1 << 24 };
 static const int64_t MAX_CONST = (int64_t)1 << 40;
 
-/* A condition that holds for less than one of so many points is not assumed. */
+/* A condition that holds for less than one point in COMMON_SHARE is not assumed. */
 enum { COMMON_SHARE = 4 };
 
 typedef enum Decision { UNDECIDED, ASSUMED, KEPT, DENIED } Decision;
@@ -37,8 +39,8 @@ typedef enum Decision { UNDECIDED, ASSUMED, KEPT, DENIED } Decision;
 
 static bool is_moderate(int64_t x) { return x > -MAX_CONST && x < MAX_CONST; }
 
-/* Adds the bound x to the `*n` at v, or makes the one that differs by a constant stronger: the larger is (sign 1), or
- * the smaller (sign -1). False if there is no room. */
+/* Adds the bound x to the `*n` bounds at v. If one of them differs from x by a constant, keeps the stronger of the two:
+ * the larger one (sign 1) or the smaller one (sign -1). False if there is no room. */
 static bool add_bound(Affine *v, int32_t *n, Affine x, int sign) {
   for (int i = 0; i < *n; i++) {
     int64_t diff;
@@ -54,7 +56,7 @@ static bool add_bound(Affine *v, int32_t *n, Affine x, int sign) {
   return true;
 }
 
-/* The part of `c` with these block coefficients, made if it is not there; NULL if there is no room. */
+/* The part of `c` with the block coefficients `coef`, added if it is missing; NULL if there is no room. */
 static Part *find_part(Condition *c, const int64_t *coef) {
   for (int i = 0; i < c->n; i++) {
     bool same = true;
@@ -72,7 +74,7 @@ static Part *find_part(Condition *c, const int64_t *coef) {
   return p;
 }
 
-/* Does `p` not depend on the block? Then u is 0. */
+/* Is `p` independent of the block? Then its u is 0. */
 static bool is_blockless(const Part *p) {
   bool any = p->coef[ROUND] != 0;
   for (int d = 0; d < MAX_RANK; d++)
@@ -80,7 +82,7 @@ static bool is_blockless(const Part *p) {
   return !any;
 }
 
-/* Can the bounds of `p` hold together, as far as constants tell? */
+/* Can all bounds of `p` hold at once, as far as constants show? */
 static bool part_is_satisfiable(const Part *p) {
   int64_t width;
   for (int i = 0; i < p->nlo; i++)
@@ -96,8 +98,8 @@ static bool part_is_satisfiable(const Part *p) {
   return true;
 }
 
-/* Are the points at which coordinate `x` lies in [lo, hi] not few of those that the kernel covers: all but a constant
- * number, or many where the params have their defaults? True if that is not known, or several dimensions are in `x`. */
+/* Do many of the kernel's points have coordinate `x` in [lo, hi]: all but a constant number, or at least one in
+ * COMMON_SHARE under the default params? True if this is not known, or if several dimensions are in `x`. */
 static bool is_common(const Assumptions *s, const Coordinate *x, Affine lo, Affine hi) {
   const Kernel *k = s->ranges->k;
   int d = 0;
@@ -113,8 +115,8 @@ static bool is_common(const Assumptions *s, const Coordinate *x, Affine lo, Affi
   return width >= affine_eval(k->extent[d], s->scalars, NULL) / COMMON_SHARE;
 }
 
-/* Adds "x lies in [lo, hi] at all points of the tile" to `c`. False if that can never hold with the rest, few blocks
- * meet it, or there is no room. */
+/* Adds "x lies in [lo, hi] at all points of the tile" to `c`. False if this contradicts the other parts, if few blocks
+ * meet it, or if there is no room. */
 static bool require(Assumptions *s, Condition *c, const Coordinate *x, Affine lo, Affine hi) {
   Part *p = find_part(c, x->block);
   return p && is_common(s, x, lo, hi) &&
@@ -158,8 +160,8 @@ bool tile_coordinate(Assumptions *s, const Value *v, int64_t off, Coordinate *x)
   return ok;
 }
 
-/* May the condition be about `x`? In a loop: does it go on by one with its number, and is the same for all blocks of
- * the other dimensions? */
+/* May the condition be about `x`? For a loop: does `x` grow by one with the loop's number, and is it the same for all
+ * blocks along the other dimensions? */
 static bool is_subject(const Assumptions *s, const Coordinate *x) {
   bool even = !s->loop || x->block[ROUND] == 1;
   for (int d = 1; d < MAX_RANK; d++)
@@ -167,8 +169,8 @@ static bool is_subject(const Assumptions *s, const Coordinate *x) {
   return even;
 }
 
-/* Adds what assuming coordinate `d` of `op` requires to `c`; false, with `c` as it was, if it cannot be assumed.
- * *varies is set if it is not the same for the whole tile. */
+/* Adds to `c` what the assumption about coordinate `d` of `op` requires. If the coordinate cannot be assumed, returns
+ * false and leaves `c` unchanged. Sets *varies if the coordinate differs within the tile. */
 static bool require_coordinate(Assumptions *s, Condition *c, const Op *op, int d, bool *varies) {
   Coordinate x;
   Condition with = *c;
@@ -181,8 +183,9 @@ static bool require_coordinate(Assumptions *s, Condition *c, const Op *op, int d
   return true;
 }
 
-/* Adds what assuming `op` (inside: true, idx.*: no move) requires to `c`. Returns a bit for each coordinate that can be
- * assumed, of a version of the kernel all or none; 0 for an inside that is the same for the whole tile anyway. */
+/* Adds to `c` what the assumption about `op` requires (inside: true; idx.*: operand + offset). Returns a bit for each
+ * coordinate that can be assumed; for versions of a whole kernel all bits or none. Returns 0 for an inside that is the
+ * same for the whole tile anyway. */
 static unsigned require_op(Assumptions *s, Condition *c, const Op *op) {
   bool varies = op->code != OP_INSIDE;
   unsigned taken = 0;
@@ -194,8 +197,9 @@ static unsigned require_op(Assumptions *s, Condition *c, const Op *op) {
   return varies ? taken : 0;
 }
 
-/* Is `op`, a live inside or idx.*, assumed? Decides it when first asked; as its coordinates are looked into, idx.* ops
- * in them are decided too, and then the requirements are added anew to the condition that includes theirs. */
+/* Is `op`, a live inside or idx.*, assumed? Decides this at the first call. To analyse the coordinates of `op`, it also
+ * decides the idx.* ops in them; in that case it adds the requirements of `op` again, to the condition that now
+ * includes those of the idx.* ops. */
 static bool assume(Assumptions *s, const Op *op) {
   uint8_t *d = &s->decision[op->results[0]->id];
   if (*d == UNDECIDED && s->loop && !block_is_within(op->parent, s->loop))
@@ -243,7 +247,7 @@ static void mark_operands(Assumptions *s, const Op *op) {
     mark(s, op->operands[i]);
 }
 
-/* Is `op` needed, given what was seen to be live after it? */
+/* Is `op` live, given the live values behind it? */
 static bool is_live(const Assumptions *s, const Op *op) {
   bool live = op->nresults == 0 || op->nblocks > 0;
   for (int i = 0; i < op->nresults; i++)
@@ -251,7 +255,8 @@ static bool is_live(const Assumptions *s, const Op *op) {
   return live;
 }
 
-/* Marks what the live ops of `b` need under the assumptions, last op first, making assumptions on the way. */
+/* Marks the values that the live ops of `b` need under the assumptions, from the last op to the first, and makes
+ * assumptions on the way. */
 static void mark_block(Assumptions *s, const Block *b) {
   for (const Op *op = b->last; op; op = op->prev) {
     if (!is_live(s, op))
@@ -271,7 +276,7 @@ static void mark_block(Assumptions *s, const Block *b) {
 
 /* ---------------------------------------------------------------- what cannot hold */
 
-/* Does the condition keep coordinate `d` of `op`, an inside, out of its bounds at all points of the tile? */
+/* Does the condition keep coordinate `d` of the inside `op` out of its bounds at all points of the tile? */
 static bool denies_coordinate(Assumptions *s, const Op *op, int d) {
   Coordinate x;
   int64_t diff;
@@ -293,7 +298,7 @@ static bool denies_coordinate(Assumptions *s, const Op *op, int d) {
   return false;
 }
 
-/* Decides of each inside that is not assumed whether the condition denies it (a block_walk callback). */
+/* Decides for each inside that is not assumed whether the condition denies it (a block_walk callback). */
 static void deny(void *user, Op *op) {
   Assumptions *s = user;
   if (op->code != OP_INSIDE || s->decision[op->results[0]->id] == ASSUMED)
@@ -308,7 +313,7 @@ static void deny(void *user, Op *op) {
 
 /* ---------------------------------------------------------------- rewriting */
 
-/* Makes `op` the constant `value`. */
+/* Replaces `op` by the constant `value`. */
 static void make_bool(Op *op, bool value) {
   op->code = OP_CONST;
   op->noperands = 0;
@@ -316,7 +321,7 @@ static void make_bool(Op *op, bool value) {
   op->cval.i = value;
 }
 
-/* Makes the idx.* op a sum. */
+/* Replaces the idx.* op by a sum. */
 static void make_sum(Arena *a, Op *op) {
   Builder b = builder_before(a, op);
   Value *x = op->operands[0];
@@ -331,7 +336,7 @@ static void make_sum(Arena *a, Op *op) {
   op->box = NULL;
 }
 
-/* Takes those coordinates out of the inside `op` that have a bit in `dropped`. */
+/* Removes from the inside `op` the coordinates that have a bit in `dropped`. */
 static void drop_coordinates(Arena *a, Op *op, unsigned dropped) {
   Value **operands = ARENA_ARRAY(a, Value *, op->noperands);
   Box *box = ARENA_NEW(a, Box);
@@ -365,7 +370,7 @@ void assumptions_apply(const Assumptions *s, Block *b) {
   }
 }
 
-/* Puts the parts in the order of their block dimensions, and takes away bounds that hold always. */
+/* Sorts the parts by their block dimensions, and removes bounds that always hold. */
 static void tidy_condition(Condition *c) {
   Condition old = *c;
   c->n = 0;
@@ -435,7 +440,7 @@ Assumptions *assumptions_find(PassContext *c, Module *m, Kernel *k, const Op *lo
   return s->condition->n > 0 ? s : NULL;
 }
 
-/* Adds to the condition that the block is where `v`, insides of its first point, holds. */
+/* Adds to the condition that `v` holds, a conjunction of insides of the block's first point. */
 static void require_known(Assumptions *s, const Value *v) {
   if (v->def && v->def->code == OP_AND)
     for (int i = 0; i < 2; i++)

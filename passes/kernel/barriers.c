@@ -1,55 +1,59 @@
-/* barriers.c: a barrier where a dependence between threads demands it, and nowhere else.
+/* barriers.c: inserts a barrier where threads of a block depend on each other through shared memory, and nowhere else.
  *
- * The pass traverses a kernel in the order of execution and keeps the accesses to shared arrays since the last barrier.
- * Before an access that *crosses* one of these, it puts a barrier: as late as possible, so that each removes all
- * dependences pending at that place. Two accesses cross if at least one writes, their arrays share storage, and two
- * different threads can meet in one cell.
+ * The pass traverses a kernel in the order of execution and keeps the *pending* accesses: those to shared arrays since
+ * the last barrier. Before an access that *crosses* a pending one, it puts a barrier. So each barrier stands as late as
+ * possible, and removes all dependences that are pending there. Two accesses cross if at least one writes, their arrays
+ * share storage, and two different threads can touch the same cell.
  *
  * - A `for` whose accesses do not cross one another, in any iterations, counts as one access: the barrier stands before
  *   the loop, not in it.
- * - Any other `for` gets its barriers inside: the traversal goes around the body until what one iteration leaves
- *   pending needs no new barrier in the next. What was pending before the loop gets one before it, unless those inside
- *   serve.
- * - An `if` with a condition that depends on no thread has its own barriers in each branch; after it, what either left
- *   is pending. Other `if`s count as one access.
- * - A barrier that not all threads would reach is an error that names the array and what takes the threads apart.
- * - A vector op touches all its cells. An `async.copy` counts as a write where it begins, for what is pending then;
- *   behind each `async.wait` all copies that may be on their way are pending (none of the earlier ones any more behind
- *   an `async.wait 0`), so that other threads' reads get their barrier. A cell touched before its wait gets none: no
- *   barrier mends that.
- * - A block of one thread needs none.
+ * - Any other `for` gets barriers in its body. The traversal repeats the body until the accesses that one iteration
+ *   leaves pending need no new barrier in the next iteration. Accesses that were pending before the loop get a barrier
+ *   before it, unless the barriers inside suffice.
+ * - An `if` whose condition does not depend on the thread has its own barriers in each branch; after it, the pending
+ *   accesses of both branches are pending. Any other `if` counts as one access.
+ * - If not all threads would reach a barrier, that is an error; it names the array and the op that makes the threads
+ *   diverge.
+ * - A vector op touches all its cells. An `async.copy` counts as a write where it begins, for the accesses that are
+ *   pending then. After each `async.wait` all copies that may still be in flight are pending, so that reads of other
+ *   threads get their barrier; after `async.wait 0` none of the earlier copies is in flight any more. A cell that is
+ *   touched before the wait of its copy gets no barrier, because a barrier cannot make that right.
+ * - A block of one thread needs no barrier.
  *
- * With `near=4` (the default for `-schedule=stream`; `-barriers=block` leaves it out) barriers in loops become
- * `barrier.neighbours` (docs/ir.md), by which a warp waits for the two beside it alone, where that will do. Behind such
- * a barrier what is pending stays pending, but only for the threads of warps that are not the same or neighbours: of
- * the distances t' - t that solve the equations those are looked at which lead further than to the next warp. The
- * barriers of each outermost loop become such ones together, and stay so if the traversal of the kernel then still
- * finds none missing; else all of them are the block's again. In streaming over planes a line of another warp is always
- * one of the warp above or below if the stencil reaches no further than a thread's lines; what reaches further, and
- * what follows no linear form, keeps the block's barriers. Two warps at distance d may be d steps apart by this; two
- * accesses of neighbours, though, are never both between the same two barriers, so it does not matter when a place in a
- * ring is used again. Only in blocks of `near` warps or more, an even number not above what the target says
- * (`TargetInfo.near_warps`: 16 on NVIDIA, 0 on AMD), whose rows are whole warps, or whose warps are whole rows (two of
- * 16 threads, say). */
+ * With `near=4` (the default for `-schedule=stream`; `-barriers=block` omits it) barriers in loops become
+ * `barrier.neighbours` (docs/ir.md) where that suffices: a warp then waits only for the two warps next to it. After
+ * such a barrier pending accesses stay pending, but only for threads of warps that are neither the same nor neighbours:
+ * of the distances t' - t that solve the equations (crossing.c), only those that lead further than to the next warp
+ * count. The pass relaxes all barriers of an outermost loop together. They stay relaxed if a second traversal of the
+ * kernel finds no barrier missing; otherwise all of them become barriers of the whole block again. In tiles that stream
+ * over planes, a line of another warp always belongs to the warp above or below if the stencil reaches no further than
+ * the lines of one thread. Accesses that reach further, and indices without a linear form, keep barriers of the block.
+ *
+ * With such barriers two warps at distance d may be d steps apart. That does not affect the reuse of places in a ring,
+ * because two accesses of neighbouring warps are never both between the same two barriers.
+ *
+ * The relaxation applies to blocks of at least `near` warps. Their number must be even and at most
+ * TargetInfo.near_warps (16 on NVIDIA, 0 on AMD). A row of threads must consist of whole warps, or a warp of whole rows
+ * (for example two rows of 16 threads). */
 #include <inttypes.h>
 
 #include "passes/kernel/crossing.h"
 #include "passes/base/tuning.h"
 
-/* Accesses, oldest first. Two never share the array `v`. */
+/* Pending accesses, oldest first. No two such lists share the array `v`. */
 typedef struct Pending {
   int32_t n;
   Access **v;
 } Pending;
 
-/* Asynchronous copies that may be on their way, the first `committed` of them surely closed by a commit. */
+/* Asynchronous copies that may be in flight; a commit surely closed the first `committed` of them. */
 typedef struct Flight {
   Pending copies;
   int32_t committed;
 } Flight;
 
-/* The work on one kernel. flight: at the place reached. dry: look, insert nothing, and say in `hit` whether a barrier
- * was missing. */
+/* The state of the pass on one kernel. flight: copies in flight at the current op. dry: only look, insert nothing, and
+ * report in `hit` whether a barrier is missing. */
 typedef struct Inserter {
   PassContext *c;
   Kernel *k;
@@ -69,7 +73,7 @@ static Pending copy_pending(Inserter *in, const Pending *p) {
   return q;
 }
 
-/* Adds `x` to `p` unless its op is in it, and in as many threads. */
+/* Adds `x` to `p` unless `p` has an access of the same op for at least as many threads. */
 static void add_access(Inserter *in, Pending *p, Access *x) {
   for (int i = 0; i < p->n; i++)
     if (p->v[i]->op == x->op) {
@@ -85,7 +89,7 @@ static void add_all(Inserter *in, Pending *p, const Pending *q) {
     add_access(in, p, q->v[i]);
 }
 
-/* The pending access that crosses threads with `x`, or NULL. */
+/* A pending access that crosses `x`, or NULL. */
 static const Access *find_crossing(Inserter *in, const Pending *p, const Access *x) {
   for (int i = 0; i < p->n; i++)
     if (p->v[i]->met ? accesses_cross_far(in->crossing, p->v[i], x) : accesses_cross(in->crossing, p->v[i], x))
@@ -93,7 +97,7 @@ static const Access *find_crossing(Inserter *in, const Pending *p, const Access 
   return NULL;
 }
 
-/* Behind a barrier between neighbouring warps: what is pending is so for others only. */
+/* Updates `p` for a barrier between neighbouring warps: its accesses stay pending only for other warps. */
 static void meet_neighbours(Inserter *in, Pending *p) {
   Pending met = {0};
   for (int i = 0; i < p->n; i++) {
@@ -109,7 +113,7 @@ static bool is_shared_access(const Inserter *in, const Op *op) {
   return op_array(op) >= 0 && in->k->arrays[op->sym].space == SPACE_SHARED;
 }
 
-/* The asynchronous copies below `b` may be on their way from now on. */
+/* Marks the asynchronous copies below `b` as possibly in flight. */
 static void launch_copies(Inserter *in, const Block *b) {
   for (const Op *op = b->first; op; op = op->next) {
     if (op->code == OP_ASYNC_COPY)
@@ -119,18 +123,19 @@ static void launch_copies(Inserter *in, const Block *b) {
   }
 }
 
-/* A flight of its own like `f`. */
+/* A copy of `f`. */
 static Flight copy_flight(Inserter *in, const Flight *f) {
   return (Flight){copy_pending(in, &f->copies), f->committed};
 }
 
-/* The copies of `f` may be on their way too. */
+/* Adds the copies of `f` to the current flight. */
 static void join_flight(Inserter *in, const Flight *f) {
   in->flight.committed = 0;
   add_all(in, &in->flight.copies, &f->copies);
 }
 
-/* The async.wait `op`: what is on its way may have come, and all that was committed has if no group is left. */
+/* Handles the async.wait `op`: all copies in flight become pending, and if no group is left the committed ones leave
+ * the flight. */
 static void land_copies(Inserter *in, const Op *op, Pending *p) {
   Flight rest = {0};
   add_all(in, p, &in->flight.copies);
@@ -158,8 +163,7 @@ static bool collect(Inserter *in, const Block *b, bool looped, Pending *all) {
   return barrier;
 }
 
-/* Two of these accesses that cross threads (one may stand for both if it is in a for), the second returned; NULL if
- * there are none. */
+/* If two of these accesses cross (an access in a for may cross itself), the second of them, else NULL. */
 static const Access *find_inner_crossing(Inserter *in, const Pending *all) {
   for (int i = 0; i < all->n; i++)
     for (int j = all->v[i]->looped ? i : i + 1; j < all->n; j++)
@@ -168,7 +172,7 @@ static const Access *find_inner_crossing(Inserter *in, const Pending *all) {
   return NULL;
 }
 
-/* Reports that threads must meet before the access of `x`, inside `op`, where not all of them come. */
+/* Reports that the access `x`, inside `op`, needs a barrier that not all threads reach. */
 static void report_divergence(Inserter *in, const Access *x, const Op *op) {
   if (in->ok)
     diag_error(in->c->diags, x->op->loc,
@@ -181,7 +185,7 @@ static void report_divergence(Inserter *in, const Access *x, const Op *op) {
   in->ok = false;
 }
 
-/* The op around `op` that takes the threads of a block apart. */
+/* The op around `op` that makes the threads of a block diverge. */
 static const Op *divergent_parent(const Op *op) {
   for (const Op *p = op->parent->parent; p; p = p->parent->parent)
     if (!value_is_uniform(p->operands[0]) || (p->code == OP_FOR && !value_is_uniform(p->operands[1])))
@@ -189,7 +193,7 @@ static const Op *divergent_parent(const Op *op) {
   return op->parent->parent ? op->parent->parent : op;
 }
 
-/* Puts a barrier before `op`, because of access `x` in it, and so empties `p`. */
+/* Puts a barrier before `op`, because of access `x` in it, and empties `p`. */
 static void put_barrier(Inserter *in, Op *op, const Access *x, Pending *p, bool uniform) {
   *p = (Pending){0};
   in->hit = true;
@@ -204,7 +208,7 @@ static void put_barrier(Inserter *in, Op *op, const Access *x, Pending *p, bool 
   in->inserted++;
 }
 
-/* An op taken as one access: the accesses `all` in it do not cross one another. */
+/* Handles `op` as one access; the accesses `all` in it do not cross one another. */
 static void run_unit(Inserter *in, Op *op, const Pending *all, Pending *p, bool uniform) {
   for (int i = 0; i < all->n; i++)
     if (find_crossing(in, p, all->v[i])) {
@@ -214,14 +218,14 @@ static void run_unit(Inserter *in, Op *op, const Pending *all, Pending *p, bool 
   add_all(in, p, all);
 }
 
-/* Runs through the body of a for, inserting barriers, with the copies of `start` on their way at its begin. */
+/* Traverses the body of a for and inserts barriers; the copies of `start` are in flight at its begin. */
 static void run_body(Inserter *in, Op *op, Pending *p, const Flight *start, bool uniform) {
   in->flight = copy_flight(in, start);
   run_block(in, op->blocks[0], p, uniform);
 }
 
-/* The same without inserting anything, `p` being pending at its begin and changed to what is at its end; was a barrier
- * missing? */
+/* Traverses the body without inserting barriers, and updates `p` from the pending accesses at its begin to those at its
+ * end. Is a barrier missing? */
 static bool try_body(Inserter *in, Op *op, Pending *p, const Flight *start, bool uniform) {
   bool dry = in->dry, hit = in->hit;
   in->dry = true;
@@ -233,14 +237,14 @@ static bool try_body(Inserter *in, Op *op, Pending *p, const Flight *start, bool
   return missing;
 }
 
-/* Does the for run at least once? */
+/* Does the for have at least one iteration? */
 static bool runs(Inserter *in, const Op *op) {
   Interval lo = value_interval(in->crossing->ranges, op->operands[0]),
            hi = value_interval(in->crossing->ranges, op->operands[1]);
   return lo.known && hi.known && lo.hi < hi.lo;
 }
 
-/* A for that has, or needs, barriers in its body. */
+/* Handles a for that has, or needs, barriers in its body. */
 static void run_loop(Inserter *in, Op *op, Pending *p, bool uniform) {
   bool inner = uniform && value_is_uniform(op->operands[0]) && value_is_uniform(op->operands[1]);
   Flight start = copy_flight(in, &in->flight);
@@ -267,7 +271,7 @@ static void run_loop(Inserter *in, Op *op, Pending *p, bool uniform) {
   add_all(in, p, &end);
 }
 
-/* A for. */
+/* Handles a for. */
 static void run_for(Inserter *in, Op *op, Pending *p, bool uniform) {
   Pending all = {0};
   launch_copies(in, op->blocks[0]);
@@ -278,7 +282,8 @@ static void run_for(Inserter *in, Op *op, Pending *p, bool uniform) {
     run_unit(in, op, &all, p, uniform);
 }
 
-/* An if that all threads of a block decide alike: each branch by itself, then what either leaves pending. */
+/* Handles an if with the same condition for all threads of a block: each branch by itself; afterwards the pending
+ * accesses of both are pending. */
 static void run_uniform_if(Inserter *in, Op *op, Pending *p, bool uniform) {
   Pending other = copy_pending(in, p);
   Flight start = copy_flight(in, &in->flight), end;
@@ -290,7 +295,7 @@ static void run_uniform_if(Inserter *in, Op *op, Pending *p, bool uniform) {
   add_all(in, p, &other);
 }
 
-/* An if that takes threads apart: nothing in it may need a barrier. */
+/* Handles an if that makes threads diverge: nothing in it may need a barrier. */
 static void run_divergent_if(Inserter *in, Op *op, Pending *p, bool uniform) {
   Pending all = {0};
   launch_copies(in, op->blocks[0]);
@@ -303,8 +308,7 @@ static void run_divergent_if(Inserter *in, Op *op, Pending *p, bool uniform) {
   run_unit(in, op, &all, p, uniform);
 }
 
-/* Runs through `b`; `p` is what is pending before and then after it. uniform: all threads of the block come here
- * together. */
+/* Traverses `b`, and updates the pending accesses `p`. uniform: all threads of the block execute `b` together. */
 static void run_block(Inserter *in, Block *b, Pending *p, bool uniform) {
   for (Op *op = b->first; op; op = op->next) {
     if (op->code == OP_BARRIER) {
@@ -332,14 +336,15 @@ static void run_block(Inserter *in, Block *b, Pending *p, bool uniform) {
 
 /* ---- barriers between neighbouring warps */
 
-/* Ops. */
+/* A list of ops. */
 typedef struct Ops {
   int32_t n;
   Op **v;
 } Ops;
 
-/* May warps of a block of `k` meet their neighbours on the target, and do its rows of threads fill whole ones, or are
- * these whole rows? Not where barriers are for global memory, of which nothing is found here. */
+/* May blocks of `k` have barriers between neighbouring warps: does the target have them, does a row of threads consist
+ * of whole warps or a warp of whole rows, and are there at least `least` warps? Not in kernels with barriers for global
+ * memory, which this pass does not analyse. */
 static bool has_neighbours(const PassContext *c, const Kernel *k, int64_t least) {
   int64_t warp = kernel_warp(k), row = k->threads[k->rank - 1], warps = kernel_threads(k) / warp;
   return !kernel_passes_memory(k) && (row % warp == 0 || warp % row == 0) && kernel_threads(k) % warp == 0 &&
@@ -364,7 +369,8 @@ static bool lacks_barrier(const Inserter *in) {
   return look.hit;
 }
 
-/* Makes the barriers of the block in the body of `loop` ones between neighbours if that is enough. How many. */
+/* Turns the block's barriers in the body of `loop` into barriers between neighbours if that suffices. Returns how
+ * many. */
 static int32_t relax_loop(Inserter *in, const Op *loop) {
   Ops found = {0};
   find_barriers(in, loop->blocks[0], &found);
@@ -377,7 +383,7 @@ static int32_t relax_loop(Inserter *in, const Op *loop) {
   return 0;
 }
 
-/* The same for all the outermost loops below `b`, each by itself. */
+/* Calls relax_loop for each outermost loop below `b`. Returns how many barriers changed. */
 static int32_t relax_loops(Inserter *in, const Block *b) {
   int32_t n = 0;
   for (const Op *op = b->first; op; op = op->next) {
@@ -391,9 +397,8 @@ static int32_t relax_loops(Inserter *in, const Block *b) {
 
 /* ---- kernels */
 
-/* Inserts the barriers of one kernel, and makes some of them ones between neighbours if its blocks have `near` warps or
- * more (0: none have); false after an error.
- */
+/* Inserts the barriers of one kernel. If its blocks have at least `near` warps (0: never), relaxes some of them to
+ * barriers between neighbours. False after an error. */
 static bool insert_barriers(PassContext *c, Module *m, Kernel *k, int64_t near) {
   Inserter in = {.c = c, .k = k, .ok = true};
   if (kernel_threads(k) > 1) {

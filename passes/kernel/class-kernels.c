@@ -1,5 +1,5 @@
-/* class-kernels.c: the kernels of pass tile-classes (tile-classes.c) that run once before the steps: they find the
- * classes of tiles, and join consecutive tiles of one class. */
+/* class-kernels.c: the kernels of pass tile-classes (tile-classes.c) that run once before the steps: one finds the
+ * class of each tile, one joins consecutive tiles of the same class. */
 #include "passes/kernel/class-kernels.h"
 #include "passes/kernel/inner.h"
 
@@ -7,12 +7,14 @@
 
 /* ---- the kernel that finds classes */
 
-/* What is found of a tile: of each word all and any of its bits, and the first and last place. */
+/* The most values that are accumulated for a tile: for each word the conjunction and the disjunction of its bits, and
+ * the first and last place. */
 enum { MOST_FOUND = 2 * MAX_TESTS + 2 };
 
-/* The kernel that finds classes, while it is made for tiles of `k`: the types in which words are kept, the coordinates
- * so far, the numbers of the block; lane: of the thread (NULL: there is but one), lanes: how many there are; own,
- * place: where the tile begins, and the coordinates, not led about edges; nacc: how many values are found. */
+/* The kernel that finds the classes of the tiles of `k`, in the making. type: the types of the accumulated words. at:
+ * the coordinates so far. block: the block's numbers. lane: the thread's lane (NULL: there is only one thread); lanes:
+ * the number of lanes. own: the tile's first coordinates. place: the coordinates before wrapping. nacc: the number of
+ * accumulated values. */
 typedef struct Finder {
   const Module *m;
   const Kernel *k;
@@ -21,8 +23,8 @@ typedef struct Finder {
   int32_t lanes, buffer[MAX_TESTS], nacc;
 } Finder;
 
-/* Behind the words in acc the first and the last place in the last dimension of points of the tile itself that have a
- * bit set, counted from its begin: adds the point, whose bits are `bits`. */
+/* Updates the last two values of acc for one point, whose bits are `bits`: the first and the last place in the last
+ * dimension of the tile's own points that have a bit set, counted from the tile's begin. */
 static void add_place(const Finder *f, Builder *b, Value *bits, Value **acc) {
   int x = f->k->rank - 1;
   Value **first = &acc[2 * f->k->tests->n], **last = first + 1,
@@ -36,7 +38,8 @@ static void add_place(const Finder *f, Builder *b, Value *bits, Value **acc) {
   *last = build3(b, OP_SELECT, in, build2(b, OP_MAX, *last, place), *last);
 }
 
-/* In acc[2 i] and acc[2 i + 1] what is in all and in any of the words number i seen so far: adds those at the point. */
+/* Updates acc for one point: acc[2 i] is the conjunction, acc[2 i + 1] the disjunction of the values of word i at the
+ * points so far. */
 static void add_words(const Finder *f, Builder *b, Value **acc) {
   static const int64_t here[MAX_RANK];
   for (int i = 0; i < f->k->tests->n; i++) {
@@ -50,7 +53,8 @@ static void add_words(const Finder *f, Builder *b, Value **acc) {
   }
 }
 
-/* Adds the words of all points of the tile that have the coordinates found so far, before dimension `d`. */
+/* Adds the words of all points of the tile that have the coordinates at[0 .. d - 1], by a loop for each dimension from
+ * `d` on. */
 static void add_points(Finder *f, Builder *b, int d, Value **acc) {
   const KernelTests *t = f->k->tests;
   const Box *grid = &f->m->grid;
@@ -83,14 +87,14 @@ static void add_points(Finder *f, Builder *b, int d, Value **acc) {
     acc[i] = loop->results[i];
 }
 
-/* Combines what the lanes have found. */
+/* Combines the accumulated words of all lanes by shuffles. */
 static void combine_lanes(const Finder *f, Builder *b, Value **acc) {
   for (int mask = f->lanes / 2; mask; mask /= 2)
     for (int i = 0; i < 2 * f->k->tests->n; i++)
       acc[i] = build2(b, i % 2 ? OP_BIT_OR : OP_BIT_AND, acc[i], build_shuffle(b, acc[i], mask));
 }
 
-/* The class of a tile for whose words that was found. */
+/* The class of a tile whose accumulated words are `acc`. */
 static Value *class_of(const Finder *f, Builder *b, Value *const *acc) {
   Value *all = NULL, *none = NULL;
   for (int i = 0; i < f->k->tests->n; i++) {
@@ -104,8 +108,8 @@ static Value *class_of(const Finder *f, Builder *b, Value *const *acc) {
   return build3(b, OP_SELECT, all, build_int(b, TY_U8, CLASS_ALL), other);
 }
 
-/* The class of a tile, `class`, with the points that are stored (FIRST, LAST) if their places were found; of tiles
- * without any it is NONE then. */
+/* The class code of a tile: `class`, with the range of stored points (FIRST, LAST) if their places were accumulated. A
+ * tile without such points is NONE. */
 static Value *with_places(const Finder *f, Builder *b, Value *class, Value *const *acc) {
   int x = f->k->rank - 1, n = 2 * f->k->tests->n;
   int32_t most = (f->k->tile[x] - 1) / CLASS_POINTS;
@@ -122,7 +126,7 @@ static Value *with_places(const Finder *f, Builder *b, Value *class, Value *cons
   return build_convert(b, TY_U32, build2(b, OP_ADD, build2(b, OP_ADD, class, first), last));
 }
 
-/* The type in which words of type `t` are kept: one that lanes exchange, if there are several. */
+/* The type in which words of type `t` are accumulated: with several lanes, one that lanes can exchange. */
 static Type kept_type(Type t, bool simt) { return simt ? TY_U32 : t == TY_BOOL ? TY_U8 : t; }
 
 int32_t class_finder(Module *m, bool simt, int index, int32_t buffer, bool places) {
@@ -170,13 +174,14 @@ Value *class_part(Builder *b, Value *code, int64_t by, int64_t end) {
   return build2(b, OP_SUB, part, build2(b, OP_MUL, build2(b, OP_DIV, part, of), of));
 }
 
-/* Adds `n` times `by` to `code`. */
+/* code + n * by. */
 static Value *add_part(Builder *b, Value *code, Value *n, int64_t by) {
   return build2(b, OP_ADD, code, build2(b, OP_MUL, n, build_int(b, TY_I64, by)));
 }
 
-/* In the loop of a joiner, at tile `at`, behind which is one of class carried[0] that has carried[1] more, and stores
- * from carried[2] to carried[3] (FIRST, LAST): joins them if they are of a class. What is carried on. */
+/* The body of a joiner's loop, at tile `at`. carried describes the tile behind it: its class, the number of further
+ * tiles joined to it, and the range of stored points (FIRST, LAST). Joins the two tiles if their classes are equal, and
+ * updates carried for `at`. */
 static void join_tiles(Builder *b, const Kernel *k, int32_t buffer, Value *const *at, Value **carried) {
   static const int64_t here[MAX_RANK], behind[MAX_RANK] = {1};
   Value *code = build_convert(b, TY_I64, build_load(b, TY_U32, buffer, k->rank, at, here)),

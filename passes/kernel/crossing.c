@@ -1,23 +1,26 @@
-/* crossing.c: whether two accesses meet in one cell from two threads.
+/* crossing.c: decides whether two threads of a block can touch the same cell of an array by two given accesses.
  *
- * Thread t touches cell a·t + r and thread t' cell a·t' + r', where r and r' are
- * made of constants and loop counters. Equal cells mean a·(t' - t) = r - r' in each dimension of the array. r - r' lies
- * in an interval, and equals a constant modulo the common divisor g of the counters' coefficients. The pass tries all
- * distances t' - t with components in [1 - B_d, B_d - 1]. For the cells of the overlap schedule in the last dimension,
- * thread + B * e + c, g = B: with equal c only distance 0 is left, which is the thread itself; with c' = c + 1 distance
- * ±1 is. In the other dimensions they are E * thread + c, and distances are the multiples of E. Arrays of different
- * shape in one storage always cross; so does anything whose index is not understood. */
+ * Thread t touches cell a·t + r, and thread t' touches cell a·t' + r', where r and r' consist of constants and loop
+ * counters. The cells are equal if a·(t' - t) = r - r' in each dimension of the array. r - r' lies in an interval, and
+ * equals a constant modulo g, the common divisor of the coefficients of the counters. The analysis tries all distances
+ * t' - t with components in [1 - B_d, B_d - 1], where B_d is the number of threads along dimension d.
+ *
+ * Example: cells of the overlap schedule have the index thread + B * e + c in the last dimension, so g = B. With equal
+ * c the only distance is 0, which is the thread itself; with c' = c + 1 the distances ±1 are possible, too. In the
+ * other dimensions the index is E * thread + c, and the distances are multiples of E.
+ *
+ * Arrays of different shapes in one storage always cross, and so does an access whose index has no linear form. */
 #include "passes/kernel/crossing.h"
 
-/* Blocks with more threads along a dimension are not analysed: everything crosses. Answers are kept about so many kinds
- * of accesses. */
+/* Blocks with more than MAX_THREADS threads along a dimension are not analysed: all accesses cross. Answers are cached
+ * for at most MAX_KINDS kinds of accesses. */
 enum { MAX_THREADS = 4096, MAX_KINDS = 512 };
 
-/* No cell's number, and no part of one that is reasoned about, is as large as this. */
+/* Cell numbers and their parts are smaller than this. */
 static const int64_t MAX_CELL = (int64_t)1 << 40;
 
-/* The equation of one dimension of the array: sum of coef[d] * distance_d + rest = 0, rest in [lo, hi] and rest = c
- * modulo `divisor` (0: rest = c). */
+/* The equation of one dimension of the array: sum of coef[d] * distance_d + rest = 0, where rest lies in [lo, hi] and
+ * rest = c modulo `divisor` (divisor 0: rest = c). */
 typedef struct Equation {
   int64_t coef[MAX_RANK], lo, hi, c, divisor;
 } Equation;
@@ -32,7 +35,7 @@ Crossing *crossing_new(Arena *a, Ranges *r) {
   return c;
 }
 
-/* Have the forms the same terms, in the same order? */
+/* Do the linear forms have the same terms, in the same order? */
 static bool same_form(const Linear *x, const Linear *y) {
   bool same = x->c == y->c && x->n == y->n;
   for (int i = 0; i < x->n && same; i++)
@@ -41,7 +44,7 @@ static bool same_form(const Linear *x, const Linear *y) {
   return same;
 }
 
-/* Do both touch the same cells in the same way, as far as can be seen at once? */
+/* Do both accesses obviously touch the same cells in the same way? */
 static bool same_cells(const Access *x, const Access *y, int rank) {
   bool same = x->array == y->array && x->root == y->root && x->write == y->write && x->cells == y->cells;
   for (int d = rank - 1; d >= 0 && same; d--)
@@ -98,7 +101,8 @@ static int64_t thread_coef(Linear x, int d) {
   return 0;
 }
 
-/* Is this term of `x` one that has the same value in all threads at all times, with the same coefficient in `y`? */
+/* Does term `t` have the same value in all threads at all times, and the same coefficient in `y`, so that it
+ * cancels? */
 static bool term_cancels(LinearTerm t, Linear y) {
   if (t.atom.kind != ATOM_SCALAR && t.atom.kind != ATOM_BLOCK && t.atom.kind != ATOM_RANK)
     return false;
@@ -108,7 +112,7 @@ static bool term_cancels(LinearTerm t, Linear y) {
   return false;
 }
 
-/* Adds sign * the terms of `x` that are not in e->coef and do not cancel against `y` to the rest of `e`. False if a
+/* Adds to the rest of `e` sign * the terms of `x` that are not in e->coef and do not cancel against `y`. False if a
  * bound is not known. */
 static bool add_rest(Crossing *c, Equation *e, Linear x, Linear y, int64_t sign) {
   Linear rest = {x.c, 0, NULL};
@@ -131,7 +135,7 @@ static bool add_rest(Crossing *c, Equation *e, Linear x, Linear y, int64_t sign)
   return true;
 }
 
-/* The equation index_y - index_x = 0 of one dimension of the array; false if nothing is known of it. */
+/* The equation index_y - index_x = 0 of one dimension of the array; false if nothing is known about it. */
 static bool make_equation(Crossing *c, Linear x, Linear y, Equation *e) {
   *e = (Equation){0};
   for (int d = 0; d < c->ranges->k->rank; d++) {
@@ -151,7 +155,7 @@ static bool rest_can_be(const Equation *e, int64_t v) {
   return e->divisor ? (r - e->c) % e->divisor == 0 : r == e->c;
 }
 
-/* How many thread dimensions are in `e`; *last is the last of them. */
+/* The number of thread dimensions in `e`; *last is the last of them. */
 static int count_dims(const Equation *e, int *last) {
   int n = 0;
   *last = -1;
@@ -163,8 +167,9 @@ static int count_dims(const Equation *e, int *last) {
   return n;
 }
 
-/* Distances along each dimension that all equations of that dimension alone allow go to c->step[d][distance + threads].
- * False if there is a dimension without any, or an equation without threads that cannot hold. */
+/* Sets c->step[d][distance + threads] for the distances along each dimension d that satisfy all equations in which d is
+ * the only thread dimension. False if some dimension has no such distance, or an equation without threads cannot
+ * hold. */
 static bool single_solutions(Crossing *c, int n, const Equation *e) {
   const Kernel *k = c->ranges->k;
   int dims[MAX_RANK], last[MAX_RANK];
@@ -188,7 +193,7 @@ static bool single_solutions(Crossing *c, int n, const Equation *e) {
   return true;
 }
 
-/* Do the equations with several thread dimensions hold at the distance `s`? */
+/* Do the equations with several thread dimensions hold for the distances `s`? */
 static bool joint_solution(int n, const Equation *e, const int64_t *s) {
   for (int i = 0, last; i < n; i++)
     if (count_dims(&e[i], &last) > 1 &&
@@ -197,8 +202,8 @@ static bool joint_solution(int n, const Equation *e, const int64_t *s) {
   return true;
 }
 
-/* Warps that threads at the distance `s` may be apart at most, rows of threads being whole warps, or whole rows being
- * one, numbered row by row. */
+/* The most warps between two threads at the distances `s`, if a row of threads consists of whole warps or a warp of
+ * whole rows, and threads are numbered row by row. */
 static int64_t warps_apart(const Kernel *k, const int64_t *s) {
   int last = k->rank > 1 ? k->rank - 1 : 0;
   int64_t warp = kernel_warp(k), rows = 0, row = k->threads[last] / warp, far = s[last] < 0 ? -s[last] : s[last],
@@ -211,8 +216,8 @@ static int64_t warps_apart(const Kernel *k, const int64_t *s) {
   return rows * row + (along < row ? along : row - 1);
 }
 
-/* Is there a distance other than 0 (`far`: between warps that are no neighbours), its components from `d` on taken from
- * c->step, that solves the equations with several dimensions? */
+/* Is there a distance other than 0 (`far`: one between warps that are no neighbours) that solves the equations with
+ * several dimensions? s[0 .. d - 1] are given; the other components come from c->step. */
 static bool other_solution(Crossing *c, int n, const Equation *e, bool far, int d, int64_t *s) {
   const Kernel *k = c->ranges->k;
   if (d == MAX_RANK || d == k->rank)
@@ -224,7 +229,7 @@ static bool other_solution(Crossing *c, int n, const Equation *e, bool far, int 
   return false;
 }
 
-/* Makes room in the equation of the last dimension for all the cells of `x` and `y`. */
+/* Widens the equation of the last dimension to all cells that `x` and `y` touch. */
 static void add_cells(Equation *e, const Access *x, const Access *y) {
   e->lo -= x->cells - 1;
   e->hi += y->cells - 1;
@@ -232,8 +237,8 @@ static void add_cells(Equation *e, const Access *x, const Access *y) {
     e->divisor = 1;
 }
 
-/* Finds whether different threads, or (`far`) threads of warps that are no neighbours, may touch the same memory by x
- * and y. */
+/* May different threads (`far`: threads of warps that are no neighbours) touch the same memory by x and y? Computes the
+ * answer. */
 static bool find_cross(Crossing *c, const Access *x, const Access *y, bool far) {
   const Kernel *k = c->ranges->k;
   Equation e[MAX_RANK];
@@ -254,7 +259,7 @@ static bool find_cross(Crossing *c, const Access *x, const Access *y, bool far) 
   return single_solutions(c, n, e) && other_solution(c, n, e, far, 0, (int64_t[MAX_RANK]){0});
 }
 
-/* The same, asked of each two kinds once. */
+/* The same question; looks the answer up if it was computed for these two kinds of accesses before. */
 static bool cross(Crossing *c, const Access *x, const Access *y, bool far) {
   if (x->kind < 0 || y->kind < 0)
     return find_cross(c, x, y, far);

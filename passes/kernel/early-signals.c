@@ -31,9 +31,9 @@
 #include "passes/kernel/crossing.h"
 #include "passes/passes.h"
 
-/* The work on a kernel: its streaming loops, how many barriers the body of each has, and by what its number goes up
- * with each round; the array of signals; the warps before, of, and behind this thread; per cent of a step that must be
- * behind a warp's last access. */
+/* The state of the pass on a kernel: its streaming loops, the number of barriers in each body, and the increment of
+ * each loop's number; the array of signals; the numbers of the previous warp, this warp and the next warp; the per cent
+ * of a step that must come after a warp's last access. */
 typedef struct StreamLoops {
   PassContext *c;
   Kernel *k;
@@ -47,7 +47,7 @@ typedef struct StreamLoops {
   Value *warp, *before, *behind;
 } StreamLoops;
 
-/* Are there barriers in `b` or below; of those between neighbours alone, and others? */
+/* Sets *near if `b` or a nested block has barriers between neighbours, *others if it has other barriers. */
 static void look_for_barriers(const Block *b, bool *near, bool *others) {
   for (const Op *op = b->first; op; op = op->next) {
     *near |= op->code == OP_BARRIER_NEAR;
@@ -57,7 +57,7 @@ static void look_for_barriers(const Block *b, bool *near, bool *others) {
   }
 }
 
-/* How many ops of `b` itself are barriers between neighbours. */
+/* The number of barriers between neighbours in `b` itself. */
 static int64_t count_barriers(const Block *b) {
   int64_t n = 0;
   for (const Op *op = b->first; op; op = op->next)
@@ -65,7 +65,7 @@ static int64_t count_barriers(const Block *b) {
   return n;
 }
 
-/* Adds the streaming loop `op`; it must go on as those before it do. */
+/* Adds the streaming loop `op`. Its increment and number of barriers must equal those of the loops added before. */
 static void add_stream_loop(StreamLoops *w, Op *op) {
   int64_t barriers = count_barriers(op->blocks[0]);
   for (const Op *in = op->blocks[0]->first; in; in = in->next)
@@ -81,7 +81,7 @@ static void add_stream_loop(StreamLoops *w, Op *op) {
   ARENA_PUSH(w->c->arena, w->v, w->n, op);
 }
 
-/* Does the streaming loop that runs in parts like `part` begin at 0? */
+/* Does the streaming loop begin at 0, one of whose parts is `part`? */
 static bool parts_begin_at_0(const Op *part) {
   const Value *lo = part->operands[0];
   int64_t first;
@@ -92,8 +92,8 @@ static bool parts_begin_at_0(const Op *part) {
   return value_is_int(lo, &first) && first == 0;
 }
 
-/* Adds the for `op`, in which there are barriers between neighbours: a streaming loop from 0 on, or one whose rounds
- * are run in parts (pass split-loops), which are run one behind the other. */
+/* Adds the for `op`, which contains barriers between neighbours: a streaming loop that begins at 0, or one whose rounds
+ * pass split-loops has divided into consecutive parts. */
 static void add_loop(StreamLoops *w, Op *op) {
   int64_t lo;
   bool near = false, others = false;
@@ -113,7 +113,7 @@ static void add_loop(StreamLoops *w, Op *op) {
     }
 }
 
-/* Finds the streaming loops in `b` and below. How many of them a thread comes to at most. */
+/* Finds the streaming loops in `b` and nested blocks. Returns the most of them that one thread executes. */
 static int find_stream_loops(StreamLoops *w, Block *b) {
   int n = 0;
   for (Op *op = b->first; op; op = op->next) {
@@ -152,7 +152,7 @@ static void collect(const StreamLoops *w, Crossing *crossing, const Block *b, Ac
   }
 }
 
-/* Finds the arrays in whose storage threads meet. */
+/* Finds the arrays in whose storage accesses of different threads cross. */
 static void find_crossing_arrays(StreamLoops *w, Module *m) {
   Crossing *crossing = crossing_new(w->c->arena, ranges_new(w->c->arena, m, w->k, w->k->body));
   Accesses all = {0};
@@ -167,7 +167,7 @@ static void find_crossing_arrays(StreamLoops *w, Module *m) {
       w->bytes = type_size(w->k->arrays[i].type);
 }
 
-/* Does `op`, or what is below it, touch shared memory in which threads meet? */
+/* Does `op`, or an op nested in it, touch shared memory in which threads cross? */
 static bool touches(const StreamLoops *w, const Op *op) {
   if (op_array(op) >= 0 && w->k->arrays[op->sym].space == SPACE_SHARED && w->crosses[op->sym])
     return true;
@@ -178,7 +178,7 @@ static bool touches(const StreamLoops *w, const Op *op) {
   return false;
 }
 
-/* Are the cells of `x` and `y`, of one array, surely not the same, because they differ in an index but the last? */
+/* Are the cells of `x` and `y`, of one array, surely different, because an index other than the last differs? */
 static bool are_apart(const StreamLoops *w, const Op *x, const Op *y) {
   Value *const *i = x->operands + op_first_index(x), *const *j = y->operands + op_first_index(y);
   for (int d = 0; d < w->k->arrays[x->sym].rank - 1; d++) {
@@ -190,7 +190,7 @@ static bool are_apart(const StreamLoops *w, const Op *x, const Op *y) {
   return false;
 }
 
-/* Must store `op` to shared memory stay behind `before`? */
+/* Must `op`, a store to shared memory, stay behind `before`? */
 static bool stays_behind(const StreamLoops *w, const Op *op, const Op *before) {
   if (op_is_barrier(before) || before->code == OP_ASYNC_WAIT)
     return true;
@@ -204,8 +204,8 @@ static bool stays_behind(const StreamLoops *w, const Op *op, const Op *before) {
   return before->sym != op->sym || !are_apart(w, op, before);
 }
 
-/* The op before which `op` may stand: of a store to what threads share as far up as it can go, else `op` itself. No
- * barrier is passed, so it is the same for what other threads do at that time. */
+/* The op before which `op` may move: for a store to memory that threads share, the earliest possible place, else `op`
+ * itself. No store passes a barrier, so other threads run the same code at that time. */
 static Op *raised(const StreamLoops *w, Op *op) {
   Op *to = op;
   if (op_array_written(op) >= 0 && op->code != OP_ASYNC_COPY && touches(w, op))
@@ -214,7 +214,7 @@ static Op *raised(const StreamLoops *w, Op *op) {
   return to;
 }
 
-/* Moves such stores of `b` there. */
+/* Moves the stores of `b` to their earliest possible places. */
 static void raise_stores(const StreamLoops *w, Block *b) {
   for (Op *op = b->first, *next; op; op = next) {
     next = op->next;
@@ -228,13 +228,13 @@ static void raise_stores(const StreamLoops *w, Block *b) {
 
 /* ---- signals */
 
-/* Whole numbers for short. */
+/* A short name for integer constants. */
 static Value *number(Builder *b, int64_t x) { return build_int(b, TY_I32, x); }
 
-/* Bytes that the signals of `k` take. */
+/* The bytes of the signals of `k`. */
 static int64_t bytes_of_signals(const Kernel *k) { return kernel_threads(k) / WARP_LANES * 2 * type_size(TY_I64); }
 
-/* Finds the warps, and makes the signals ready, at the kernel's begin. */
+/* Computes the warp numbers and initializes the signals, at the kernel's begin. */
 static void start_signals(StreamLoops *w) {
   Kernel *k = w->k;
   int64_t warps = kernel_threads(k) / WARP_LANES;
@@ -258,8 +258,8 @@ static void start_signals(StreamLoops *w) {
   build_barrier(&b);
 }
 
-/* Which signal of a pair barrier number `at` of streaming loop `loop` is about, and the parity of its phase. The
- * barriers so far are `at` and those of the rounds before. */
+/* Finds the signal of a pair (*slot) and the phase parity for barrier number `at` in the body of streaming loop `loop`.
+ * The barriers so far are those of earlier rounds and `at` of this one. */
 static void find_turn(const StreamLoops *w, Builder *b, const Op *loop, int64_t at, Value **slot, Value **parity) {
   Value *two = number(b, 2), *rounds = build2(b, OP_DIV, loop->blocks[0]->args[0], number(b, w->stride));
   if (w->barriers % 2 == 0) {
@@ -274,8 +274,8 @@ static void find_turn(const StreamLoops *w, Builder *b, const Op *loop, int64_t 
   *parity = build2(b, OP_REM, build2(b, OP_DIV, all, two), two);
 }
 
-/* The op of `barrier`'s block, or the barrier itself, before which its warp is done with what threads share. It stands
- * behind the waits that have taken the place of the barrier before. */
+/* The op of the barrier's block (or the barrier itself) before which the warp has finished its accesses to shared
+ * memory. It stands behind the waits that have replaced the previous barrier. */
 static Op *done_before(const StreamLoops *w, Op *barrier) {
   Op *at = barrier;
   while (at->prev && !op_is_barrier(at->prev) && !op_is_signal(at->prev) && !touches(w, at->prev) &&
@@ -284,7 +284,7 @@ static Op *done_before(const StreamLoops *w, Op *barrier) {
   return at;
 }
 
-/* The ops from `op` to the next barrier. */
+/* The number of ops from `op` to the next barrier. */
 static int64_t to_barrier(const Op *op) {
   int64_t n = 0;
   for (; op && op->code != OP_BARRIER_NEAR; op = op->next)
@@ -292,8 +292,8 @@ static int64_t to_barrier(const Op *op) {
   return n;
 }
 
-/* Is there enough to do between a warp's last access, once stores are raised, and barrier `barrier`, a step's last op?
- */
+/* Is there enough work between a warp's last access, after stores have moved up, and `barrier`, the last op of a
+ * step? */
 static bool hides_enough(const StreamLoops *w, Op *barrier) {
   int64_t all = 0, loads = -1, behind = INT64_MAX;
   for (Op *op = barrier->prev; op && op->code != OP_BARRIER_NEAR; op = op->prev, all++) {
@@ -310,8 +310,8 @@ static bool hides_enough(const StreamLoops *w, Op *barrier) {
   return 100 * (double)behind >= (double)(w->behind_least * all);
 }
 
-/* Are signals better in all streaming loops? Of f64, which leaves every other place for an instruction free, they are;
- * else if they hide enough for what they take. */
+/* Do signals pay in all streaming loops? With f64, which leaves every other issue slot free, they do; else they pay if
+ * the work that they hide is enough for their instructions. */
 static bool is_worth_it(const StreamLoops *w) {
   for (int i = 0; i < w->n && w->bytes < 8; i++)
     for (Op *op = w->v[i]->blocks[0]->first; op; op = op->next)
@@ -320,7 +320,7 @@ static bool is_worth_it(const StreamLoops *w) {
   return true;
 }
 
-/* Puts signals in the place of `barrier`, number `at` of streaming loop `loop`. */
+/* Replaces `barrier`, number `at` of streaming loop `loop`, by signals. */
 static void replace(const StreamLoops *w, const Op *loop, Op *barrier, int64_t at) {
   Value *slot, *parity;
   Builder b = builder_before(w->c->arena, done_before(w, barrier));
@@ -350,7 +350,7 @@ static void replace_all(const StreamLoops *w, const Op *loop) {
 
 /* ---- kernels */
 
-/* Does the kernel's work; true if there was some. */
+/* Runs the pass on one kernel; true if it changed. */
 static bool signal_early(PassContext *c, Module *m, Kernel *k, int64_t behind) {
   StreamLoops w = {.c = c, .k = k, .ok = true, .behind_least = behind};
   bool near = false, others = false;

@@ -1,21 +1,26 @@
-/* float-bounds.c: bounds of floats, whatever is read. A square is not negative, a root of a square and one is at least
- * one, one by such a root at most one; and what a square is added to is not so large where the sum is finite. Bounds
- * are for all numbers but NaN, and are wider than arithmetic makes them by more than it rounds, so that they hold
- * however products and sums are fused. Two passes in order: the first finds what may be stored to each private array,
- * whatever is loaded, the second uses it. What loops carry is not looked into. */
+/* float-bounds.c: computes bounds of the floats of a kernel that hold for all values in memory.
+ *
+ * The rules: a square is not negative; the root of (1 + a square) is at least 1, and 1 divided by such a root is at
+ * most 1; if x * x is a term of a finite sum, |x| is below twice the root of the largest number. Bounds hold for every
+ * value but NaN. They are wider than exact arithmetic gives, by more than rounding can add, so they hold however
+ * products and sums are fused.
+ *
+ * The analysis visits the ops twice, in order: the first visit finds the values that are stored to each private array,
+ * with unknown values for all loads; the second visit uses these bounds for loads. Values that loops carry have no
+ * bounds. */
 #include "passes/kernel/float-bounds.h"
 
 #include <float.h>
 #include <math.h>
 
-/* A part of a bound by which it is widened: more than some roundings of f32. */
+/* The relative amount by which a bound is widened: more than a few roundings of f32. */
 static const double SLACK = 0x1p-20;
 
-/* How many operands one of another a square is looked for. */
+/* The greatest depth of operands at which holds_square looks for a square. */
 enum { SQUARE_DEPTH = 4 };
 
-/* of: the bounds of values by number; held: those of what arrays hold by theirs, NULL: nothing is known of them;
- * stored: those of what is stored to them, from nothing on, NULL: nobody asks. */
+/* of: bounds by value number. held: bounds of the contents of arrays by array number, NULL: none are known. stored:
+ * bounds of the values stored to arrays so far, empty at first; NULL: not collected. */
 typedef struct Floats {
   Arena *arena;
   int32_t n;
@@ -33,9 +38,10 @@ static FloatBounds bounds_of(const Floats *f, const Value *v) {
   return v->id >= 0 && v->id < f->n && (v->type == TY_F32 || v->type == TY_F64) ? f->of[v->id] : anything(v->type);
 }
 
-/* What is between `lo` and `hi`, and finite no farther from zero than `most`, once it is rounded to type `t`: what is
- * near zero may have been rounded to it, or away from it by as much as it is itself, what is near the largest number to
- * infinity, and what is beyond that not, if a sum takes it in. */
+/* Bounds of a value of type `t` that lies between `lo` and `hi` before rounding, and whose absolute value is at most
+ * `most` if it is finite. Rounding may move a value near zero to zero, or away from zero by as much as its own size; it
+ * may move a value near the largest number to infinity. A finite value beyond the largest number can be an intermediate
+ * result of a fused sum. */
 static FloatBounds widened(Type t, double lo, double hi, double most) {
   double tiny = t == TY_F64 ? 0x1p-1000 : 0x1p-120, end = largest(t);
   lo = isinf(lo) ? lo : lo - fabs(lo) * SLACK;
@@ -50,7 +56,7 @@ static FloatBounds widened(Type t, double lo, double hi, double most) {
                        .most = fmin(end, fmin(fmax(most, tiny), larger_size(lo, hi)))};
 }
 
-/* The product of two bounds: of zero and infinity it is zero, for NaN is none of what is bounded. */
+/* The product of two bounds; zero times infinity is zero, because NaN is not bounded. */
 static double times(double x, double y) { return x == 0 || y == 0 ? 0 : x * y; }
 
 static FloatBounds product(Type t, FloatBounds x, FloatBounds y) {
@@ -58,7 +64,7 @@ static FloatBounds product(Type t, FloatBounds x, FloatBounds y) {
   return widened(t, fmin(fmin(ll, lh), fmin(hl, hh)), fmax(fmax(ll, lh), fmax(hl, hh)), x.most * y.most);
 }
 
-/* The product of `x` and `y`, a square if they are one value. */
+/* Bounds of the product of `x` and `y`; it is a square if both are the same value. */
 static FloatBounds product_of(const Floats *f, const Value *x, const Value *y) {
   FloatBounds p = product(x->type, bounds_of(f, x), bounds_of(f, y));
   if (x == y)
@@ -66,14 +72,15 @@ static FloatBounds product_of(const Floats *f, const Value *x, const Value *y) {
   return p;
 }
 
-/* `v` without what only changes its sign. */
+/* `v` without ops that only change its sign. */
 static const Value *without_sign(const Value *v) {
   while (v->def && (v->def->code == OP_ABS || v->def->code == OP_NEG))
     v = v->def->operands[0];
   return v;
 }
 
-/* Is the square of `v`, or of its negative, finite where `in` is: a part of a sum or of a root that `in` is? */
+/* Does a finite `in` imply that the square of `v`, or of its negative, is finite, because the square is a term of the
+ * sum or root `in`? */
 static bool holds_square(const Value *in, const Value *v, int depth) {
   const Op *op = in->def;
   if (!op || depth == 0)
@@ -87,14 +94,14 @@ static bool holds_square(const Value *in, const Value *v, int depth) {
   }
 }
 
-/* How far from zero `x` is at most where it and `other` are finite: twice the root of the largest number, if `other`
- * holds its square, for what is added to that may be negative, and fused with it. */
+/* The greatest absolute value of a finite `x` for which `other` is finite, too. If `other` contains the square of x,
+ * that is twice the root of the largest number: the other terms may be negative and fused with the square. */
 static double most_beside(const Floats *f, const Value *x, const Value *other) {
   double most = bounds_of(f, x).most;
   return holds_square(other, without_sign(x), SQUARE_DEPTH) ? fmin(most, 2 * sqrt(largest(x->type))) : most;
 }
 
-/* The sum of values x and y, or with minus = -1 their difference. */
+/* Bounds of the sum of x and y, or (minus = -1) of their difference. */
 static FloatBounds sum(const Floats *f, const Value *x, const Value *y, double minus) {
   FloatBounds a = bounds_of(f, x), b = bounds_of(f, y);
   double lo = minus < 0 ? a.lo - b.hi : a.lo + b.lo, hi = minus < 0 ? a.hi - b.lo : a.hi + b.hi;
@@ -103,7 +110,7 @@ static FloatBounds sum(const Floats *f, const Value *x, const Value *y, double m
   return widened(x->type, lo, hi, most_beside(f, x, y) + most_beside(f, y, x));
 }
 
-/* x y + z. */
+/* Bounds of x y + z. */
 static FloatBounds fused(const Floats *f, const Op *op) {
   FloatBounds p = product_of(f, op->operands[0], op->operands[1]), z = bounds_of(f, op->operands[2]);
   if (isnan(p.lo + z.lo) || isnan(p.hi + z.hi))
@@ -111,7 +118,7 @@ static FloatBounds fused(const Floats *f, const Op *op) {
   return widened(op->results[0]->type, p.lo + z.lo, p.hi + z.hi, HUGE_VAL);
 }
 
-/* x / y. The reciprocal of a subnormal f64 is none. */
+/* Bounds of x / y. There are none if 1 / y.lo overflows, as it may for a subnormal y.lo. */
 static FloatBounds quotient(Type t, FloatBounds x, FloatBounds y) {
   if (y.lo <= 0 || isinf(1 / y.lo))
     return anything(t);
@@ -122,7 +129,7 @@ static FloatBounds root(Type t, FloatBounds x) {
   return widened(t, sqrt(fmax(x.lo, 0)), sqrt(fmax(x.hi, 0)), sqrt(x.most));
 }
 
-/* What is one of two. */
+/* Bounds of a value that is one of two. */
 static FloatBounds either(FloatBounds x, FloatBounds y) {
   return (FloatBounds){fmin(x.lo, y.lo), fmax(x.hi, y.hi), fmax(x.most, y.most)};
 }
@@ -136,10 +143,11 @@ static FloatBounds negative(FloatBounds x) { return (FloatBounds){-x.hi, -x.lo, 
 /* Do values of type `t` have bounds? */
 static bool is_float(Type t) { return t == TY_F32 || t == TY_F64; }
 
-/* What is loaded from array `i`. */
+/* Bounds of a value that is loaded from array `i`. */
 static FloatBounds loaded(const Floats *f, Type t, int32_t i) { return f->held ? f->held[i] : anything(t); }
 
-/* Notes what `op` stores to an array: but for what it has from there, which adds nothing. */
+/* Adds the values that `op` stores to an array to f->stored. A value that was loaded from the same array adds
+ * nothing. */
 static void note_stored(const Floats *f, const Op *op) {
   int n = op->code == OP_AVSTORE ? op->count : 1;
   for (int i = 0; i < n; i++) {
@@ -149,12 +157,12 @@ static void note_stored(const Floats *f, const Op *op) {
   }
 }
 
-/* The bounds of result `i` of `op`, an if: of what either arm yields. */
+/* Bounds of result `i` of `op`, an if: of the values that its two arms yield. */
 static FloatBounds chosen(const Floats *f, const Op *op, int i) {
   return either(bounds_of(f, op->blocks[0]->last->operands[i]), bounds_of(f, op->blocks[1]->last->operands[i]));
 }
 
-/* The bounds of the result of `op`, by those of its operands. */
+/* Bounds of the result of `op`, computed from those of its operands. */
 static FloatBounds of_op(const Floats *f, const Op *op) {
   Type t = op->results[0]->type;
   FloatBounds x[3] = {{0}};
@@ -183,7 +191,7 @@ static FloatBounds of_op(const Floats *f, const Op *op) {
   }
 }
 
-/* The bounds of all values of block `b`, and of those nested in it. */
+/* Computes the bounds of all values of block `b` and its nested blocks. */
 static void bound_block(Floats *f, const Block *b) {
   for (int i = 0; i < b->nargs; i++)
     f->of[b->args[i]->id] = anything(b->args[i]->type);
@@ -202,7 +210,7 @@ static void bound_block(Floats *f, const Block *b) {
   }
 }
 
-/* Is array `i` of `k` private, all of its cells stored before they are loaded, and its memory its own? */
+/* Is array `i` of `k` a private array of floats without padding, in storage that no other array shares? */
 static bool is_own(const Kernel *k, int32_t i) {
   bool own = k->arrays[i].space == SPACE_PRIVATE && k->arrays[i].storage < 0 && is_float(k->arrays[i].type);
   for (int d = 0; d < k->arrays[i].rank; d++)
@@ -212,7 +220,7 @@ static bool is_own(const Kernel *k, int32_t i) {
   return own;
 }
 
-/* Finds what the arrays of `k`, whose body is `body`, may hold. */
+/* Finds bounds of the contents of the arrays of `k`, whose body is `body`. */
 static void bound_arrays(Floats *f, const Kernel *k, const Block *body) {
   FloatBounds *stored = ARENA_ARRAY(f->arena, FloatBounds, k->narrays);
   for (int32_t i = 0; i < k->narrays; i++)

@@ -4,13 +4,13 @@
 
 #include "ir/ir.h"
 
-/* What a float is unless it is NaN: from `lo` to `hi`, and no farther from zero than `most` where it is finite. */
+/* Bounds of a float that is not NaN: it lies in [lo, hi], and if it is finite its absolute value is at most `most`. */
 typedef struct FloatBounds {
   double lo, hi, most;
 } FloatBounds;
 
-/* The bounds of all values of `body`, by number: `n` values have one. Of others than floats they mean nothing. If `k`
- * is not NULL, `body` is its: what its private arrays hold has bounds, too. */
+/* The bounds of all values of `body`, indexed by value number, for `n` numbered values; they mean nothing for values
+ * that are not floats. If `k` is not NULL, `body` is its body, and loads from its private arrays have bounds, too. */
 FloatBounds *float_bounds(Arena *a, const Kernel *k, const Block *body, int32_t n);
 
 #endif

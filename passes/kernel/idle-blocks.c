@@ -1,36 +1,42 @@
-/* idle-blocks.c: kernels without their idle blocks (Kernel.idles), and what their blocks need to know where they are:
+/* idle-blocks.c: removes the idle blocks of a kernel (Kernel.idles), and makes the code that finds a block's place
+ * cheap. Kernels of frames (passes/tile/frame.h) say which of their blocks are idle, namely those that cover only
+ * points of a box:
  *
- *   @k covers [N, M] by [8, 32] idle from [16, 32] to [N - 17, M - 33] { B }
+ *     @k covers [N, M] by [8, 32] idle from [16, 32] to [N - 17, M - 33] { B }
  *
- * becomes @k covers [N, M] by [8, 32] without [N - 32, M - 64] { B }, whose blocks are numbered in one dimension. Each
- * does little, so finding its place is to take little: what depends on params alone is made of lets, once a launch, and
- * all that is counted is counted in 32 bits: blocks, coordinates, and the bounds that these are compared with. Launches
- * check that the grid's coordinates fit (check_extents).
+ * becomes
  *
- * A kernel may say which of its blocks are idle (`idle from [16, 32] to [N - 17, M - 33]`: those that cover nothing but
- * points of that box, counted from its first): frames do. Such a kernel leaves them out, too (`without`); until then it
- * is like any kernel, for which `specialize` makes versions. It is not split: one launch for all its blocks may begin
- * before the one ahead of it has ended, while two that are beside each other wait for its end, and what follows for
- * both. Its blocks do little, so that finding their places counts (`idle-blocks.c`): how many blocks there are for each
- * number along a dimension, where those with idle ones begin and end, and what to multiply by in place of the division
- * are lets, computed once a launch (`KERNEL.rim.D`, `KERNEL.per.D`, ...); so are the bounds that its points'
- * coordinates are compared with (`KERNEL.bound.N`). All of that is in 32 bits, and so are the coordinates: launches
- * check that the grid reaches no further than 2^30 from 0 and has no more points, and a let is the number of 32 bits
- * that is nearest to what it stands for. With a point a thread the frame's kernels of a shot with layers on slabs (f32,
- * order 8, sm_90a) have 2552, 752 and 128 instructions, which were 3752, 1144 and 368; of the 375 that a warp inside
- * executed 205 are left, of the 234 before its tests 100. */
+ *     @k covers [N, M] by [8, 32] without [N - 32, M - 64] { B }
+ *
+ * The box is counted from the kernel's first point. The blocks of the new kernel are numbered in one dimension. Until
+ * this pass the kernel is like any other; `specialize` makes versions of it.
+ *
+ * The kernel is not split in two (split-edges.c). A single launch for all its blocks may begin before the launch ahead
+ * of it has ended; two launches beside each other wait for its end, and the next launch waits for both.
+ *
+ * A block of a frame does little work, so the search for its place must be cheap. Values that depend only on params are
+ * lets, computed once a launch: the number of blocks for each number along a dimension, the begin and end of the
+ * numbers with idle blocks, and factors that replace divisions by multiplications (`KERNEL.rim.D`, `KERNEL.per.D`,
+ * ...), and the bounds of the tests on coordinates (`KERNEL.bound.N`). All counts, block numbers, coordinates and
+ * bounds have 32 bits; a let is the 32-bit number that is nearest to its true value. Launches check that the grid
+ * reaches at most 2^30 from 0 and has at most 2^30 points in a dimension (check_extents).
+ *
+ * Instructions with one point a thread, the three frame kernels of a shot with layers on slabs (f32, order 8, sm_90a):
+ * 2552, 752 and 128 in place of 3752, 1144 and 368. A warp inside executes 205 in place of 375, and before its tests
+ * 100 in place of 234. */
 #include "ir/run/run.h"
 #include "passes/kernel/assume.h"
 #include "passes/kernel/inner.h"
 
 #include <string.h>
 
-/* The most that coordinates are from 0, and tiles reach beyond the grid. */
+/* FARTHEST: the greatest absolute value of a coordinate. BESIDE: the most points by which tiles reach beyond the
+ * grid. */
 enum { FARTHEST = 1 << 30, BESIDE = 1 << 24 };
 
-/* Kernel `k` of `m` at work. bounds, lets: the affine bounds there are lets of, and these. coordinate: [id] of its
- * values, whether one is a coordinate of a point of the tile; twin: its value in 32 bits, wide: that in 64 (NULL: none
- * yet). n: how many values were numbered; those that are made later have the number -1. */
+/* The state of the pass on kernel `k` of `m`. bounds, lets: bounds and the lets that hold their values. coordinate[id]:
+ * is the value a coordinate of a point of the tile? twin[id]: its value in 32 bits; wide[id]: its value in 64 bits
+ * (NULL: not made yet). n: the number of numbered values; values that are made later have the number -1. */
 typedef struct Idle {
   PassContext *c;
   Module *m;
@@ -45,11 +51,11 @@ typedef struct Idle {
 
 /* ---------------------------------------------------------------- lets */
 
-/* Notes whether `op` is a scalar (a block_walk callback). */
+/* Notes in *user whether `op` is a scalar (a block_walk callback). */
 static void note_scalar(void *user, Op *op) { *(bool *)user |= op->code == OP_SCALAR; }
 
-/* What the code behind `b` yields as `v`, or the number of 32 bits that is nearest: a new let of x->m, or a constant.
- */
+/* The value `v` that the code of `b` computes, limited to the range of 32 bits: a new let of x->m, or a constant if the
+ * code uses no scalar. */
 static Affine add_let(Idle *x, Builder *b, const char *what, int d, Value *v) {
   bool varies = false;
   v = build2(b, OP_MAX, v, build_int(b, TY_I64, INT32_MIN));
@@ -63,10 +69,10 @@ static Affine add_let(Idle *x, Builder *b, const char *what, int d, Value *v) {
   return affine_scalar(x->m->arena, x->m->nscalars - 1);
 }
 
-/* Where the code of a let goes. */
+/* A builder for the code of a let. */
 static Builder new_let(const Idle *x) { return builder_at_end(x->m->arena, block_new(x->m->arena, NULL)); }
 
-/* What add_let returned, an i32; and as an i64. */
+/* The result of add_let as an i32, and as an i64. */
 static Value *of(Builder *b, Affine let) {
   return let.n ? build_scalar(b, TY_I32, let.t[0].scalar) : build_int(b, TY_I32, let.c);
 }
@@ -82,8 +88,8 @@ static Value *build_count(Builder *b, const Module *m, Affine extent, int64_t ti
   return build2(b, OP_DIV, build2(b, OP_ADD, points, number(b, tile - 1)), number(b, tile));
 }
 
-/* Bound `bound`, which 32 bits may not hold, as the number of them that is nearest: what is compared with it is at
- * most FARTHEST and a tile from 0. A let, or a constant. */
+/* Bound `bound`, limited to the range of 32 bits, as a let or a constant. The limit changes no comparison, because the
+ * compared coordinates are at most FARTHEST and a tile from 0. */
 static Affine narrow_bound(Idle *x, Affine bound) {
   if (!bound.n)
     return affine_const(bound.c < INT32_MIN ? INT32_MIN : bound.c > INT32_MAX ? INT32_MAX : bound.c);
@@ -102,16 +108,16 @@ static Affine narrow_bound(Idle *x, Affine bound) {
 
 /* ---------------------------------------------------------------- places */
 
-/* How blocks are numbered along a dimension, as lets. A number of it has idle blocks from `first` on, `inner` of them,
- * and then, from `into` on, none: there are `border` blocks for each of the former in the dimensions behind, and `all`
- * for another. The blocks of those with idle ones are numbered from `before` to `behind`. per_all, per_border: 2^31 - 1
- * divided by the one and the other. */
+/* How blocks are numbered along one dimension, as lets. The numbers from `first` to `into` - 1, `inner` in all, contain
+ * idle blocks. Such a number has `border` blocks that are not idle in the dimensions behind; any other number has `all`
+ * blocks. The blocks that belong to numbers with idle blocks have the block numbers `before` to `behind` - 1. per_all,
+ * per_border: 2^31 - 1 divided by `all` and by `border`. */
 typedef struct Line {
   Affine all, border, first, inner, into, before, behind, per_all, per_border;
 } Line;
 
-/* A let of how many blocks there are for a number along dimension `d`: one with idle blocks (`border`) or another.
- * line[e] of the dimensions e behind d are made. */
+/* A let with the number of blocks of one number along dimension `d`: a number with idle blocks (`border`), or another
+ * one. The lines of the dimensions behind d must be made. */
 static Affine each_let(Idle *x, const Line *line, int d, bool border) {
   const Kernel *k = x->k;
   Builder b = new_let(x);
@@ -123,14 +129,14 @@ static Affine each_let(Idle *x, const Line *line, int d, bool border) {
   return border ? add_let(x, &b, "rim", d, build2(&b, OP_SUB, all, hole)) : add_let(x, &b, "all", d, all);
 }
 
-/* A let of 2^31 - 1 divided by `by`. */
+/* A let with the value of 2^31 - 1 divided by `by`. */
 static Affine per_let(Idle *x, const char *what, int d, Affine by) {
   Builder b = new_let(x);
   Value *least = build2(&b, OP_MAX, wide(&b, by), number(&b, 1));
   return add_let(x, &b, what, d, build2(&b, OP_DIV, number(&b, INT32_MAX), least));
 }
 
-/* The lets of dimension `d`; those of the dimensions behind it are made. */
+/* Makes the lets of dimension `d`; those of the dimensions behind it must be made. */
 static void make_line(Idle *x, const Inner *inner, Line *line, int d) {
   Module *m = x->m;
   Line *l = &line[d];
@@ -157,8 +163,9 @@ static void make_line(Idle *x, const Inner *inner, Line *line, int d) {
 
 static Value *choose(Builder *b, Value *which, Value *x, Value *y) { return build3(b, OP_SELECT, which, x, y); }
 
-/* x / by, both from 0 (by from 1), for `per` = (2^31 - 1) / by, and in *rest what is left. The product with `per` is
- * less than one too small: x / by - x per / 2^31 = x (2^31 - per by) / (2^31 by), where the bracket is at most by. */
+/* x / by and in *rest the remainder, by multiplication with `per` = (2^31 - 1) / by; x >= 0 and by >= 1. The estimate x
+ * per / 2^31 is too small by less than one: x / by - x per / 2^31 = x (2^31 - per by) / (2^31 by), and the bracket is
+ * at most by. */
 static Value *build_quotient(Builder *b, Value *x, Value *by, Value *per, Value **rest) {
   Value *none = build_int(b, TY_I32, 0), *one = build_int(b, TY_I32, 1);
   Value *wide_x = build_convert(b, TY_I64, build2(b, OP_MAX, x, none)),
@@ -170,9 +177,10 @@ static Value *build_quotient(Builder *b, Value *x, Value *by, Value *per, Value 
   return choose(b, more, build2(b, OP_ADD, q, one), q);
 }
 
-/* The number along the dimension of `l`, not the last one, of block *left among those for one number of the dimensions
- * before it; *left becomes its number among those for that. *bordered, whether all dimensions before are in the hole
- * (NULL: there are none), becomes whether this is, too. */
+/* Finds the number of a block along the dimension of `l`, which is not the last one. *left is the block's number among
+ * the blocks that are still possible, before the call among those with its numbers in the earlier dimensions, after it
+ * among those with this number, too. *bordered says whether the block has numbers with idle blocks in all earlier
+ * dimensions (NULL: there are none); after the call in this dimension, too. */
 static Value *build_place(Builder *b, const Line *l, Value **left, Value **bordered) {
   Value *low = build2(b, OP_LT, *left, of(b, l->before)), *middle = build2(b, OP_LT, *left, of(b, l->behind));
   if (*bordered)
@@ -187,7 +195,7 @@ static Value *build_place(Builder *b, const Line *l, Value **left, Value **borde
   return build2(b, OP_ADD, place, first);
 }
 
-/* Puts in places[] the places of a block of x->k, found at `b`, in 32 bits. */
+/* Computes at `b` the numbers of a block of x->k in all dimensions, in 32 bits, into places[]. */
 static void build_places(Idle *x, Builder *b, const Inner *inner, Value **places) {
   int last = x->k->rank - 1;
   Line line[MAX_RANK];
@@ -203,7 +211,8 @@ static void build_places(Idle *x, Builder *b, const Inner *inner, Value **places
 
 /* ---------------------------------------------------------------- coordinates */
 
-/* Is `v` a coordinate of a point of the tile, or some points beside it, counted from 0 or from where the grid is? */
+/* Is `v` a coordinate of a point of the tile, or of a point at most BESIDE away, counted from 0 or from the begin of
+ * the grid? */
 static bool is_coordinate(Idle *x, const Value *v) {
   const Kernel *k = x->k;
   Assumptions s = {.arena = x->c->arena, .ranges = x->ranges};
@@ -225,27 +234,27 @@ static bool is_coordinate(Idle *x, const Value *v) {
   return from >= -BESIDE && from <= BESIDE;
 }
 
-/* Notes which results of `op` are coordinates (a block_walk callback). */
+/* Notes whether the result of `op` is a coordinate (a block_walk callback). */
 static void note_coordinates(void *user, Op *op) {
   Idle *x = user;
   if (op->nresults == 1 && op->code != OP_BLOCK)
     x->coordinate[op->results[0]->id] = is_coordinate(x, op->results[0]);
 }
 
-/* What is made behind `v`. */
+/* A builder directly behind the definition of `v`. */
 static Builder behind(const Idle *x, const Value *v) {
   Op *next = v->def ? v->def->next : v->block->first;
   return next ? builder_before(x->m->arena, next) : builder_at_end(x->m->arena, v->block);
 }
 
-/* What stands for `v` is `by` from now on, a new value. */
+/* Notes `by`, a new value, in `memo` as the replacement of `v`. */
 static Value *note(Value **memo, const Value *v, Value *by) {
   by->id = -1;
   memo[v->id] = by;
   return by;
 }
 
-/* `v` modulo 2^32. */
+/* `v` modulo 2^32, as an i32. */
 static Value *twin_of(Idle *x, Value *v) {
   const Op *def = v->def;
   if (v->type == TY_I32)
@@ -266,10 +275,10 @@ static Value *twin_of(Idle *x, Value *v) {
   return note(x->twin, v, build_convert(&b, TY_I32, v));
 }
 
-/* Is `v` a coordinate that is_coordinate was asked of? */
+/* Did is_coordinate find `v` to be a coordinate? */
 static bool was_coordinate(const Idle *x, const Value *v) { return v->id >= 0 && x->coordinate[v->id]; }
 
-/* Has the inside `op` compare in 32 bits, if it is one of coordinates. */
+/* If all operands of the inside `op` are coordinates, makes it compare in 32 bits. */
 static void narrow_inside(Idle *x, Op *op) {
   for (int i = 0; i < op->noperands; i++)
     if (!was_coordinate(x, op->operands[i]))
@@ -284,7 +293,8 @@ static void narrow_inside(Idle *x, Op *op) {
   op->box = box;
 }
 
-/* Has `op`, which compares two integers, do so in 32 bits, if one is a coordinate and the other of params alone. */
+/* If the integer comparison `op` is between a coordinate and a value that depends only on params, makes it compare in
+ * 32 bits. */
 static void narrow_comparison(Idle *x, Op *op) {
   Assumptions s = {.arena = x->c->arena, .ranges = x->ranges};
   Coordinate at;
@@ -303,8 +313,8 @@ static void narrow_comparison(Idle *x, Op *op) {
   op->operands[!i] = by;
 }
 
-/* Has the idx.clamp `op` of a coordinate clamp in 32 bits, from a constant on. Where its upper end is beyond these all
- * coordinates are below it, or above. */
+/* Makes the idx.clamp `op` of a coordinate with a constant lower end clamp in 32 bits. If the upper end is outside the
+ * range of 32 bits, all coordinates are below it, or all above it. */
 static void narrow_clamp(Idle *x, Op *op) {
   const Affine *lo = &op->box->lo[0], *hi = &op->box->hi[0];
   if (!was_coordinate(x, op->operands[0]) || lo->n || lo->c < -FARTHEST || lo->c > FARTHEST || op->count ||
@@ -318,7 +328,7 @@ static void narrow_clamp(Idle *x, Op *op) {
   block_replace_uses(x->k->body, op->results[0], v);
 }
 
-/* Makes in 32 bits what `op` does to coordinates (a block_walk callback). */
+/* Narrows an op on coordinates to 32 bits (a block_walk callback). */
 static void narrow(void *user, Op *op) {
   Idle *x = user;
   if (op->code == OP_INSIDE)
@@ -329,8 +339,8 @@ static void narrow(void *user, Op *op) {
     narrow_comparison(x, op);
 }
 
-/* Has `op` take coordinates that are still of 64 bits from what they are in 32, unless it is part of what makes them
- * (a block_walk callback). */
+/* Replaces 64-bit coordinates among the operands of `op` by conversions of the 32-bit ones, unless `op` helps to
+ * compute a coordinate (a block_walk callback). */
 static void widen(void *user, Op *op) {
   Idle *x = user;
   bool sums = op->nresults == 1 && was_coordinate(x, op->results[0]);
@@ -349,7 +359,7 @@ static void widen(void *user, Op *op) {
 
 /* ---------------------------------------------------------------- the kernel */
 
-/* Is the check that `value` is not negative, with that message, there? */
+/* Has the module a check with this message that `value` is not negative? */
 static bool has_check(const Module *m, Affine value, const char *message) {
   for (int i = 0; i < m->nchecks; i++)
     if (affine_equal(m->checks[i].value, value) && strcmp(m->checks[i].message, message) == 0)
@@ -357,15 +367,15 @@ static bool has_check(const Module *m, Affine value, const char *message) {
   return false;
 }
 
-/* Has launches check that `room` is not negative, unless that is known, or checked with the same message. */
+/* Adds a check at launch that `room` is not negative, unless that is known or the same check exists. */
 static void add_room(const Idle *x, Affine room, const char *message) {
   Module *m = x->m;
   if ((room.n || room.c < 0) && !has_check(m, room, message))
     ARENA_PUSH(m->arena, m->checks, m->nchecks, ((Check){.value = room, .loc = x->k->loc, .message = message}));
 }
 
-/* Launches check that coordinates of the grid fit 32 bits with what is beside the grid, counted from 0 or from where
- * the grid begins. */
+/* Adds checks at launch that all coordinates of the grid and of the points beside it fit 32 bits, counted from 0 or
+ * from the begin of the grid. */
 static void check_extents(const Idle *x) {
   Arena *a = x->m->arena;
   const Box *grid = &x->m->grid;
@@ -380,8 +390,8 @@ static void check_extents(const Idle *x) {
   }
 }
 
-/* The blocks of `k` that are idle, as those in the middle that are left out: those that begin in the box, and a tile or
- * more before its end, where that is not the end of all. */
+/* Finds the idle blocks of `k` along dimension `d`, the box of blocks to leave out: blocks that begin in the idle box,
+ * and end in it, or at the end of all points if the box ends there. False if they are no box. */
 static bool find_idle(const Kernel *k, Inner *in, int d) {
   *in = (Inner){.extent = affine_add_const(k->extent[d], -k->over[d]), .begin = -1};
   int64_t to_end;
@@ -390,7 +400,7 @@ static bool find_idle(const Kernel *k, Inner *in, int d) {
          inner_restrict(in, k->idle_lo[d], affine_add_const(k->idle_hi[d], ends ? 0 : 1 - k->tile[d]), k->tile[d]);
 }
 
-/* Replaces the numbers of blocks in the body of x->k by `places`, of 32 bits, which the ops in `before` compute. */
+/* Replaces the block numbers in the body of x->k by `places`, of 32 bits, which the ops in `before` compute. */
 static void put_places(Idle *x, Block *before, Value *const *places) {
   Value *number[MAX_RANK];
   Builder b = builder_at_end(x->m->arena, before);

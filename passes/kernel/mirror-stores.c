@@ -1,35 +1,36 @@
-/* mirror-stores.c: kernels of a part of a grid that store to other parts, too. What a launch stores to rows of a field
- * that the parts next to this one have as ghost cells it stores there as well, where devices reach each other's memory:
- * no copy comes behind the launch, and nothing but the end of the launch is waited for. For each buffer of a field that
- * parts exchange the kernel gets four arguments (MirrorArg):
+/* mirror-stores.c: makes kernels of a part of a grid store to neighbouring parts, too. If a launch stores rows that are
+ * ghost cells of another part, and the devices can access each other's memory, it stores them there as well. Then no
+ * copy follows the launch, and other parts wait only for its end. For each buffer of a field that parts exchange, the
+ * kernel gets four arguments (MirrorArg):
  *
  *     args (reads @A, writes @A.next, mirror below @A.next, mirror above @A.next, mirror down @A.next, ...)
  *
- * and two more where not dimension 0 is cut, for rows of it are not as long in all parts. The last dimension must not
- * be cut: a vector would have cells of several rows. A store in row r, along the dimension that is cut, becomes
+ * and two more if the cut dimension is not dimension 0, because rows then have different lengths in the parts. The last
+ * dimension must not be cut: a vector would contain cells of several rows. A store in row r along the cut dimension
+ * becomes
  *
  *     store v, address
  *     if r < below or r >= above { if r < below { store v, address + down }; if r >= above { store v, address + up } }
  *
- * Code generators write that out; the code here stays as it is. So the pass comes last. A launch that is to store
- * nothing elsewhere says so by `below` and `above`. Which launches do, and what they wait for, is the driver's
- * (driver/split/mirrors.c). */
+ * Code generators emit these tests; the kernel IR does not contain them. So this pass must come last. For a launch that
+ * must not store to other parts the driver sets `below` and `above` so that no row qualifies. The driver decides which
+ * launches mirror their stores and what they wait for (driver/split/mirrors.c). */
 #include "passes/registry.h"
 #include "passes/passes.h"
 
-/* Is buffer `b` that of a field which parts exchange as it lies? */
+/* Does buffer `b` belong to a field that parts exchange in its own layout? */
 static bool is_exchanged(const Module *m, const Buffer *b) {
   const Field *f = b->kind == BUFFER_FIELD ? &m->fields[b->field] : NULL;
   return f && f->exchange == EXCHANGE_STEPS && !f->share && f->box.rank == m->grid.rank && !field_lacks_any(f);
 }
 
-/* Does the op store a row by a copy beside the threads (a block_walk callback)? */
+/* Notes in *user whether `op` is a bulk store, which copies a row without the threads (a block_walk callback). */
 static void note_bulk(void *user, Op *op) { *(bool *)user |= op->code == OP_BULK_STORE; }
 
-/* Do kernels of the step store where a test of each row is in nobody's way? Tiles with classes are not trimmed to what
- * the part owns. The warps of a pipeline all wait for the one thread that has rows copied out, and a test takes
- * a tenth of its time: star2d1r on 2048 x 8192 of 8192^2 took 148 us for 16 steps and the exchange, and 135 with copies
- * behind the launch (four H200, 2026-11-29). */
+/* Can the kernels of the step mirror their stores at no great cost? Not kernels with classes of tiles: their tiles are
+ * not trimmed to the points that the part owns. Not pipelines of warps: all warps wait for the one thread that starts
+ * the bulk stores of rows, and a test costs a tenth of that thread's time. star2d1r, 2048 x 8192 points of 8192^2, 16
+ * steps and the exchange: 148 us with mirrored stores, 135 us with copies behind the launch (four H200, 2026-11-29). */
 static bool suits(const Module *m) {
   bool bulk = false, classes = false;
   for (int i = 0; i < m->nkernels; i++) {
@@ -39,8 +40,8 @@ static bool suits(const Module *m) {
   return !bulk && !classes;
 }
 
-/* Adds the arguments for the buffers that `k` writes, of a grid that is cut along dimension `d`. How many buffers these
- * are. */
+/* Adds the arguments for the buffers that `k` writes, for a grid cut along dimension `d`. Returns the number of these
+ * buffers. */
 static int add_mirrors(PassContext *c, const Module *m, Kernel *k, int d) {
   int n = 0, nargs = k->nargs;
   for (int i = 0; i < nargs; i++) {

@@ -1,44 +1,55 @@
-/* range-guards.c: roots and quotients on the short path, with one test for many.
+/* range-guards.c: computes roots and quotients by short instruction sequences, with one test for many of them.
  *
- * A root or quotient that rounds correctly is short for most operands: an approximation by the hardware, and a few
- * fused multiply-adds. Those that are tiny, huge, zero, infinite or NaN take a call, and what LLVM and ptxas make of
- * each `sqrt` and `div` is a test, a branch about the call, and what surrounds them: five or six instructions each.
- * This pass makes one test of many. It collects roots (`sqrt`, `rsqrt`) and quotients of f32 and f64 in a block with
- * what is computed from them, until an op that has an effect (a shuffle) needs one of these values, a nested block or
- * the block's end comes, there are 32 (tuning.guarded_roots), or 112 words (tuning.guarded_words) wait: all operands
- * do, in registers, until the test, and all that the long way below computes from. Stores of these values wait
- * themselves while there are fewer than eight (tuning.enough_roots), unless something else touches the same memory or
- * is a barrier; so the cells of a thread share tests also where each is stored at once. They become `sqrt.ranged`,
- * `div.ranged` and, where a quotient's divisor is a root that is tested with it, `div.root.ranged`, for operands known
- * to be neither tiny nor huge, and before that op stands
+ * For most operands a correctly rounded root or quotient is short: a hardware approximation and a few fused
+ * multiply-adds. Operands that are tiny, huge, zero, infinite or NaN need a call. LLVM and ptxas emit a test and a
+ * branch around the call for each `sqrt` and `div`, five or six instructions each. This pass emits one test for many.
+ * It replaces a batch of roots and quotients by their short forms, and puts before the first op that needs a result
  *
  *     %a', %b' = if %ok { yield %a, %b } else { all of it again, with sqrt and div; yield }
  *
- * for the values needed from there on, where `%ok` says that all operands are `ranged`. In a streamed tile that is one
- * branch for the cells that a thread has of a row. No test is needed of constants, of roots of what is tested and of
- * its absolute value. What is 2^-62 (f64: 2^-500) or more, whatever is read, as a positive constant and squares are, is
- * asked for its upper end alone (`ranged.above`), which is half an instruction where hardware has the maximum of three;
- * float-bounds.c says which is, sums that private arrays keep between rows among them. Where the tests are more
- * instructions than those that the roots and quotients make of their own (about five each; the common one takes one for
- * each number, one more for its absolute value, and two), they are left alone: a single quotient of two variables is.
- * So results are the same to the bit, whatever the operands. An operand that is often zero or infinite makes the
- * threads of its warp compute twice; quotients of zero by a constant are such, too.
+ * for the values that are live from there on; `%ok` says that all operands are `ranged`, that is, neither tiny nor
+ * huge. The short forms are `sqrt.ranged`, `div.ranged`, and `div.root.ranged` for a quotient whose divisor is a root
+ * of the same batch. Results are the same to the bit for all operands. In a streamed tile there is one such branch for
+ * all cells that a thread has in a row.
  *
- * Left as they are: roots and quotients of which more than six (tuning.root_levels) are computed one after another, as
- * iterations do, and what depends on them: one test for all of the Jacobi rotations of anisotropic_diffusion, whose
- * last corrections are nearly zero, failed in most warps, and made a step 1.3 times as long; f32 under `-ffast-math`,
- * which approximates them; 16-bit floats; operands that are constants out of range; quotients by powers of two, which
- * LLVM makes products; all on the host, which has nothing to gain (`TargetInfo.range_guards`). In the simulator a short
- * path out of its range gives NaN, so that a missing test shows.
+ * A batch consists of roots (`sqrt`, `rsqrt`) and quotients of f32 and f64 in one block, and of the ops that depend on
+ * them. It ends
  *
- * Instructions for a point and step away from edges, counted in the code of ptxas 13.0 for sm_90 without what only the
- * other way needs, at the defaults for 16384^2: gradient2d 18.1 in f32, of which 1.3 test, and 28.5 in f64
- * (`div.root.ranged` has one operation on the pipe for functions instead of two, and in f64 four instructions less); by
- * ncu it had been 32 in f32 with tests of their own.
+ * - before an op with an effect (such as a shuffle) that needs one of its values,
+ * - before a nested block, and at the end of the block,
+ * - when it has 32 roots and quotients (tuning.guarded_roots), or
+ * - when 112 words (tuning.guarded_words) are kept in registers until the test: all operands, and all values from which
+ *   the other arm computes.
  *
- * How they are computed: docs/backends.md.
+ * Stores of batched values wait for the end of the batch while it has fewer than eight roots and quotients
+ * (tuning.enough_roots), unless another op touches the same memory or is a barrier. So the cells of a thread share a
+ * test even if each of them is stored at once.
  *
- * Measured: docs/lab/programs.md. */
+ * Which operands are tested: constants, roots of tested values, and absolute values of tested values need no test. A
+ * value that is 2^-62 (f64: 2^-500) or more whatever is read, such as a positive constant plus squares, is tested only
+ * for its upper end (`ranged.above`), half an instruction on hardware with a maximum of three; float-bounds.c finds
+ * such values, also among sums that private arrays keep between rows. If the common test takes more instructions than
+ * the roots and quotients take for tests of their own, the batch is left alone, as a single quotient of two variables
+ * is. (A test of its own takes about five instructions; the common test takes two, and for each operand one more, or
+ * two with its absolute value.) An operand that is often zero or infinite makes the threads of its warp compute twice;
+ * that includes zero divided by a constant.
+ *
+ * Left alone:
+ *
+ * - Chains of more than six roots and quotients that depend on each other (tuning.root_levels), as in iterations, and
+ *   all that depends on them. One test for all Jacobi rotations of anisotropic_diffusion, whose last corrections are
+ *   nearly zero, failed in most warps and made a step take 1.3 times as long. root-ends.c treats these.
+ * - f32 under `-ffast-math`, which approximates them; 16-bit floats; constant operands out of range; quotients by
+ *   powers of two, which LLVM turns into products.
+ * - All on the host, which would gain nothing (`TargetInfo.range_guards`).
+ *
+ * In the simulator a short form yields NaN for operands out of range, so that a missing test shows.
+ *
+ * Instructions for a point and step away from edges, counted in code of ptxas 13.0 for sm_90 without the other arm, at
+ * the defaults for 16384^2: gradient2d 18.1 in f32, of which 1.3 are tests (by ncu 32 with separate tests), and 28.5 in
+ * f64. `div.root.ranged` has one operation on the pipe for functions instead of two, and in f64 four instructions less.
+ *
+ * docs/backends.md describes the short forms. Measured: docs/lab/programs.md. */
 #include <math.h>
 
 #include "ir/run/run.h"
@@ -48,55 +59,55 @@
 #include "passes/registry.h"
 #include "passes/base/weights.h"
 
-/* The roots and quotients of a block that have been met and not been guarded yet. slow[id]: the value depends on one of
- * them, by level[id] of them one after another; deep[id]: by more than tuning.root_levels, and none is guarded;
- * live[id]: it is used behind them; kept[id]: it is not made in the batch, but used there, so that it waits for the
- * test, as `words` words do in all; exact[id], by[id]: what stands for it on the other way, and behind both; ops: those
- * that make such values, in order; tests: what must be ranged; waiting: stores of such values, in order, which come
- * behind the guard. */
+/* A batch: the roots and quotients of a block that are not guarded yet, with the ops that depend on them. By value
+ * number: slow: the value depends on one of them; level: on how many, one after another; deep: on more than
+ * tuning.root_levels, so that it is not guarded; live: it is used behind the batch; kept: it is made outside and used
+ * in the batch, so it stays in registers until the test (`words` is the number of words of all of these); exact: its
+ * counterpart in the other arm; by: the value that replaces it behind the guard. ops: the ops of the batch in order;
+ * tests: the values that must be ranged; waiting: stores of batched values, in order, which go behind the guard. */
 typedef struct Batch {
   Arena *arena;
   bool fast_f32; /* f32 is approximated anyway */
-  int32_t n;     /* values that have numbers */
+  int32_t n;     /* the number of numbered values */
   bool *slow, *live, *deep, *kept;
   uint8_t *level;
   Value **exact, **by;
   int32_t nops, nroots, ntests, words;
   Op **ops;
   Value **tests;
-  bool *absolute;        /* tests[i]: its absolute value must be ranged */
-  const FloatBounds *of; /* bounds of all values, by number */
+  bool *absolute;        /* tests[i]: test the absolute value */
+  const FloatBounds *of; /* bounds of all values, by value number */
   const Kernel *k;
   int32_t nwaiting;
   Op **waiting;
-  int64_t guards, guarded; /* in all */
+  int64_t guards, guarded; /* counts of the whole kernel */
   int32_t nleft;
-  Op **left; /* the roots and quotients that are deep, and those that these are made of */
+  Op **left; /* deep roots and quotients, and the batches that they ended */
 } Batch;
 
 static bool is_slow(const Batch *g, const Value *v) { return v->id >= 0 && v->id < g->n && g->slow[v->id]; }
 
 /* ---------------------------------------------------------------- what is to be tested */
 
-/* Is `v` ranged whatever the operands are, as far as its absolute value goes? */
+/* Is the absolute value of `v` ranged for all operands? */
 static bool is_always_ranged(const Value *v) {
   const Op *op = v->def;
   return op && ((op->code == OP_CONST && eval_ranged(v->type, fabs(op->cval.f))) || op->code == OP_SQRT ||
                 op->code == OP_SQRT_RANGED);
 }
 
-/* Can operand `v` of a quotient, or with `root` of a root, be ranged at all? */
+/* Can operand `v` of a quotient, or (`root`) of a root, be ranged at all? */
 static bool can_be_ranged(const Value *v, bool root) {
   return !v->def || v->def->code != OP_CONST || (is_always_ranged(v) && !(root && v->def->cval.f < 0));
 }
 
-/* Is `v` a constant power of two? A quotient by one is a product. */
+/* Is `v` a constant power of two? LLVM turns a quotient by it into a product. */
 static bool is_power_of_two(const Value *v) {
   int exponent;
   return v->def && v->def->code == OP_CONST && fabs(frexp(v->def->cval.f, &exponent)) == 0.5;
 }
 
-/* Is `op` a root or quotient that has a short path? */
+/* Is `op` a root or quotient that has a short form? */
 static bool is_root(const Batch *g, const Op *op) {
   if (op->code != OP_SQRT && op->code != OP_RSQRT && op->code != OP_DIV)
     return false;
@@ -108,8 +119,8 @@ static bool is_root(const Batch *g, const Op *op) {
   return possible;
 }
 
-/* Notes that `v` (its absolute value, unless it must be itself) must be ranged. A root that is in the batch is, since
- * its operand is tested; any other might be of anything. */
+/* Notes that `v`, or if `absolute` its absolute value, must be ranged. A root that is in the batch is ranged because
+ * its operand is tested; a root from outside may be anything. */
 static void note_test(Batch *g, Value *v, bool absolute) {
   if (is_always_ranged(v) && (v->def->code == OP_CONST || is_slow(g, v)))
     return;
@@ -123,14 +134,14 @@ static void note_test(Batch *g, Value *v, bool absolute) {
   ARENA_PUSH(g->arena, g->tests, g->ntests, v);
 }
 
-/* Is the divisor of `op` a root that is tested with it? */
+/* Is the divisor of `op` a root in the batch? */
 static bool is_by_root(const Batch *g, const Op *op) {
   const Op *root = op->code == OP_DIV ? op->operands[1]->def : NULL;
   return root && is_slow(g, op->operands[1]) && (root->code == OP_SQRT || root->code == OP_SQRT_RANGED);
 }
 
-/* How many roots and quotients of the batch the result of `op` is computed by one after another. A quotient by a root
- * is one with it. */
+/* The length of the longest chain of batched roots and quotients that leads to the result of `op`. A quotient by a
+ * batched root counts as one with it. */
 static int32_t level_of(const Batch *g, const Op *op) {
   int32_t level = 0;
   for (int i = 0; i < op->noperands; i++)
@@ -139,7 +150,8 @@ static int32_t level_of(const Batch *g, const Op *op) {
   return level + (is_root(g, op) && !is_by_root(g, op));
 }
 
-/* Notes that `v`, if it is not made in the batch, is kept until behind the test: the other way computes from it. */
+/* Notes that `v`, if it is made outside the batch, must be kept until the test, because the other arm computes from
+ * it. */
 static void keep(Batch *g, const Value *v) {
   bool free = v->def && (v->def->code == OP_CONST || v->def->code == OP_SCALAR);
   if (free || v->id < 0 || v->id >= g->n || g->slow[v->id] || g->kept[v->id])
@@ -148,7 +160,7 @@ static void keep(Batch *g, const Value *v) {
   g->words += type_words(v->type);
 }
 
-/* Takes `op` into the batch. */
+/* Adds `op` to the batch. */
 static void take(Batch *g, Op *op) {
   bool root = is_root(g, op);
   int32_t level = level_of(g, op);
@@ -164,7 +176,7 @@ static void take(Batch *g, Op *op) {
 
 /* ---------------------------------------------------------------- rewriting */
 
-/* Notes which values of the batch `op` and those behind it in its block use. */
+/* Notes which values of the batch are used by `op` and by the ops behind it in its block. */
 static void note_live(Batch *g, const Op *op) {
   for (; op; op = op->next) {
     for (int i = 0; i < op->noperands; i++)
@@ -175,7 +187,7 @@ static void note_live(Batch *g, const Op *op) {
   }
 }
 
-/* Replaces the values of the batch by what stands for them, in `op` and those behind it in its block. */
+/* Replaces the values of the batch, in `op` and the ops behind it in its block, by the results of the guard. */
 static void replace_behind(const Batch *g, Op *op) {
   for (; op; op = op->next) {
     for (int i = 0; i < op->noperands; i++)
@@ -186,7 +198,7 @@ static void replace_behind(const Batch *g, Op *op) {
   }
 }
 
-/* Builds the ops of the batch anew; operands that are none of its values stay. */
+/* Builds the ops of the batch again, for the other arm; operands from outside the batch stay. */
 static void build_exact(Batch *g, Builder *b) {
   for (int i = 0; i < g->nops; i++) {
     const Op *op = g->ops[i];
@@ -200,7 +212,7 @@ static void build_exact(Batch *g, Builder *b) {
   }
 }
 
-/* Makes `op` the quotient of `x` by the root of `y`. */
+/* Turns `op` into the short form of the quotient of `x` by the root of `y`. */
 static void make_quotient_by_root(const Batch *g, Op *op, Value *x, Value *y) {
   op->code = OP_DIV_ROOT_RANGED;
   op->operands = ARENA_ARRAY(g->arena, Value *, 2);
@@ -209,7 +221,7 @@ static void make_quotient_by_root(const Batch *g, Op *op, Value *x, Value *y) {
   op->noperands = 2;
 }
 
-/* Makes the root or quotient `op` one on the short path. */
+/* Turns the root or quotient `op` into its short form. */
 static void shorten(Batch *g, Op *op) {
   if (op->code == OP_RSQRT) {
     Builder b = builder_before(g->arena, op);
@@ -223,12 +235,12 @@ static void shorten(Batch *g, Op *op) {
   }
 }
 
-/* Is `v` NaN or not below what is ranged, whatever is read? */
+/* Is `v`, whatever is read, NaN or not below the range? */
 static bool is_above(const Batch *g, const Value *v) {
   return v->id >= 0 && v->id < g->n && (g->of[v->id].lo > 1 || eval_ranged(v->type, g->of[v->id].lo));
 }
 
-/* Number `i` of what was noted is ranged. */
+/* The test that value `i` of g->tests is ranged. */
 static Value *build_test(Batch *g, Builder *b, int i) {
   Value *v = g->tests[i];
   if (is_above(g, v))
@@ -236,7 +248,7 @@ static Value *build_test(Batch *g, Builder *b, int i) {
   return build1(b, OP_RANGED, g->absolute[i] ? build1(b, OP_ABS, v) : v);
 }
 
-/* All that was noted is ranged. */
+/* The conjunction of all tests. */
 static Value *build_tests(Batch *g, Builder *b) {
   Value *all = NULL;
   for (int i = 0; i < g->ntests; i++) {
@@ -262,7 +274,7 @@ static void clear(Batch *g) {
   g->absolute = NULL;
 }
 
-/* The values of the batch that `at` and what is behind it use, their number in *count. */
+/* The values of the batch that are used by `at` and the ops behind it; their number in *count. */
 static Value **live_values(Batch *g, const Op *at, int32_t *count) {
   Value **out = NULL;
   *count = 0;
@@ -273,7 +285,7 @@ static Value **live_values(Batch *g, const Op *at, int32_t *count) {
   return out;
 }
 
-/* Guards the batch before `at`. */
+/* Builds the guard of the batch before `at`. */
 static void guard(Batch *g, Op *at) {
   int32_t n;
   Value **live = live_values(g, at, &n), **yielded = ARENA_ARRAY(g->arena, Value *, n + 1);
@@ -301,9 +313,9 @@ static void guard(Batch *g, Op *at) {
   g->guarded += g->nroots;
 }
 
-/* Is one test less than the tests that roots and quotients have of their own? The first takes an instruction or two for
- * each number, a comparison and a branch; each of the others about measured.own_test, and they keep what is around them
- * from being computed meanwhile. */
+/* Is the common test cheaper than the separate tests of the roots and quotients? It takes one or two instructions for
+ * each operand, a comparison and a branch. A separate test takes about measured.own_test, and its branch keeps the
+ * surrounding instructions from being scheduled across it. */
 static bool is_worth_it(const Batch *g) {
   int32_t instructions = 2;
   for (int i = 0; i < g->ntests; i++)
@@ -311,8 +323,8 @@ static bool is_worth_it(const Batch *g) {
   return g->ntests && instructions <= measured.own_test * g->nroots;
 }
 
-/* The stores that wait go before `at` in block `b`, or to its end if that is NULL. Returns the first of them, or `at`.
- */
+/* Moves the waiting stores before `at` in block `b`, or to its end if `at` is NULL. Returns the first of them, or `at`
+ * if there are none. */
 static Op *place_waiting(const Batch *g, Block *b, Op *at) {
   for (int i = 0; i < g->nwaiting; i++) {
     op_unlink(g->waiting[i]);
@@ -321,7 +333,7 @@ static Op *place_waiting(const Batch *g, Block *b, Op *at) {
   return g->nwaiting ? g->waiting[0] : at;
 }
 
-/* Guards what is waiting in block `b` before `at`, at its end if that is NULL, if it is worth it. */
+/* Ends the batch before `at` in block `b` (NULL: at its end), and guards it if that pays. */
 static void flush(Batch *g, Block *b, Op *at) {
   Op *behind = is_worth_it(g) ? place_waiting(g, b, at) : NULL;
   if (behind)
@@ -339,14 +351,14 @@ static bool depends(const Batch *g, const Op *op) {
   return any;
 }
 
-/* Is `op` a store alone? */
+/* Is `op` a store without other effects? */
 static bool is_store(const Op *op) {
   return op_info[op->code].flags == OPF_WRITE &&
          (op_info[op->code].form == FORM_GLOBAL || op_info[op->code].form == FORM_ARRAY);
 }
 
-/* May `op`, which is not pure, see whether `store` has been done? Buffers are apart from each other and from arrays;
- * arrays may share memory. */
+/* May `op`, which is not pure, observe whether `store` has been done? Buffers do not overlap each other or arrays;
+ * arrays may share storage. */
 static bool may_meet(const Batch *g, const Op *op, const Op *store) {
   OpForm form = op_info[op->code].form;
   if (form == FORM_LANE)
@@ -358,7 +370,7 @@ static bool may_meet(const Batch *g, const Op *op, const Op *store) {
                               : kernel_storage(g->k, op->sym) == kernel_storage(g->k, store->sym));
 }
 
-/* Must what waits be done before `op`? Not for another store that is going to wait. */
+/* Must the waiting stores be done before `op`? */
 static bool meets_waiting(const Batch *g, const Op *op) {
   bool any = false;
   for (int i = 0; i < g->nwaiting && !(op_info[op->code].flags & OPF_PURE); i++)
@@ -366,7 +378,7 @@ static bool meets_waiting(const Batch *g, const Op *op) {
   return any;
 }
 
-/* Is `op` deep: one too many of roots and quotients that are computed one after another, or of what is deep? */
+/* Does `op` exceed the allowed length of a chain of roots and quotients, or depend on a value that does? */
 static bool is_deep(const Batch *g, const Op *op) {
   bool deep = is_root(g, op) && level_of(g, op) > tuning.root_levels;
   for (int i = 0; i < op->noperands; i++)
@@ -374,7 +386,7 @@ static bool is_deep(const Batch *g, const Op *op) {
   return deep;
 }
 
-/* Leaves the roots and quotients of the batch as they are, but for their ends (root-ends.c). */
+/* Ends the batch without a guard: its roots and quotients go to g->left, for root-ends.c. */
 static void leave(Batch *g) {
   for (int i = 0; i < g->nops; i++)
     if (is_root(g, g->ops[i]))
@@ -382,9 +394,9 @@ static void leave(Batch *g) {
   clear(g);
 }
 
-/* Takes one op of block `b` into the batch, or ends that before it: for a nested block, an op other than a store that
- * has an effect and needs a value of the batch, one that could see that a store waits, and a root too many; a store
- * waits while the roots are few, since what is stored takes registers until then. */
+/* Handles one op of block `b`: adds it to the batch, or ends the batch before it. A nested block ends it, an op with an
+ * effect that needs a value of the batch or may observe that a store waits, and one root too many. A store of a batched
+ * value waits while the batch has few roots, because the stored value takes registers until then. */
 static void pass_op(Batch *g, Block *b, Op *op) {
   bool pure = (op_info[op->code].flags & OPF_PURE) && op_info[op->code].form == FORM_PLAIN && op->nresults == 1;
   bool root = pure && is_root(g, op), waits = is_store(op) && depends(g, op) && g->nroots < tuning.enough_roots;
@@ -403,7 +415,7 @@ static void pass_op(Batch *g, Block *b, Op *op) {
     take(g, op);
 }
 
-/* The work on `b` and all nested in it. */
+/* Runs the pass on `b` and all nested blocks. */
 static void guard_block(Batch *g, Block *b) {
   for (Op *op = b->first, *next; op; op = next) {
     next = op->next;
@@ -414,7 +426,7 @@ static void guard_block(Batch *g, Block *b) {
   flush(g, b, NULL);
 }
 
-/* Does the target add f64 half as fast as f32, or nearly so? Cards for pictures take 32 or 64 times as long. */
+/* Is the target's f64 rate at least about half of its f32 rate? Graphics cards are slower by 32 or 64. */
 static bool has_quick_f64(const TargetInfo *t) { return t->f64_rate > 0 && t->f64_rate * 3 > t->f32_rate; }
 
 /* The pass: every kernel, where the target has short paths. */

@@ -1,33 +1,39 @@
-/* root-ends.c: roots and quotients of what is at the ends of its range. Iterations that converge, as the Jacobi
- * rotations of anisotropic_diffusion do, divide zeros, by what becomes subnormal, and one by what has become infinite.
- * Hardware takes a call for each of these, and one such operand is enough for a warp: of a rotation's quotients that
- * was so in half of the warps. What bounds say of operands (float-bounds.c) spares tests: roots of what is at least
- * 2^-100, and what is divided by these, are on the short path, with a choice where they are infinite. Other quotients
- * of f32 go by f64 where that is quick (div.wide). Elsewhere three identities keep such operands from the quotient
- * itself, and change no bit:
+/* root-ends.c: keeps roots and quotients off the slow path if their operands are at the ends of the range (zero,
+ * subnormal, infinite). It handles those that range-guards.c leaves alone, in chains such as the Jacobi rotations of
+ * anisotropic_diffusion: there iterations converge, so they divide zeros, divide by numbers that become subnormal, and
+ * divide one by numbers that have become infinite. Hardware takes a call for such an operand, and one of them is enough
+ * to delay a warp; among the quotients of a rotation that was the case in half of the warps. No result changes by a
+ * bit.
  *
- *   x / y = x y              where x is zero, and y neither that nor infinite: a zero with the same sign
- *   x / y = (x / (y s)) s    where y is tiny and x is not, s a power of two: y s is exact, and x / (y s) not subnormal
- *   c / y = a zero as y      where y is infinite, c > 0
+ * Bounds (float-bounds.c) make tests unnecessary. They hold for every float of a kernel but NaN, whatever it reads, and
+ * allow for all rounding: a square is not negative; a root of a square and one is at least one, and one divided by it
+ * at most one; a number whose square is part of a finite sum is below twice the root of the largest number; a private
+ * array holds values within the bounds of all values stored to it. With bounds
  *
- * And a constant divided by a root of what has no bounds takes a test of its own, for the operand of such a root is
- * seldom at an end. In f64 there are bounds alone: the tests of the identities take the pipe that is full (7.1 GPts/s
- * of anisotropic_diffusion in place of 7.3).
+ * - a root of a value that is at least 2^-100 becomes `sqrt.ranged`, and a select yields the operand itself if it is
+ *   infinite;
+ * - a positive constant divided by a value away from zero becomes `div.ranged`, and a select yields zero if the divisor
+ *   is infinite;
+ * - a constant divided by a root of a bounded value becomes `div.root.ranged`.
  *
- * Such roots and quotients are kept from tests and from the long way (`root-ends.c`) by two means. *Bounds*
- * (`float-bounds.c`) are those of every float of a kernel but NaN, whatever it reads, and wider than all that is
- * rounded on the way (what a private array holds is between the bounds of all that is stored to it): a square is not
- * negative, a root of a square and one is at least one, one by it at most one, and a number whose square is part of a
- * finite sum is below twice the root of the largest. By them a root that is at least 2^-100 is a `sqrt.ranged`, and
- * what it is of where that is infinite; a positive constant divided by a value away from zero a `div.ranged`, and zero
- * where that is infinite; a constant by a root of what is bounded a `div.root.ranged`. NaN passes through all of these.
- * So a Jacobi rotation has no test left but that of its program. And where f64 is half as quick as f32
- * (`TargetInfo.f64_rate`) quotients of f32 are `div.wide`: by f64, in which no f32 is near the ends, 15 instructions
- * without a branch. The rotations of anisotropic_diffusion in f32 had 1553 instructions a point by `ncu`, and have 940
- * by their code.
+ * NaN passes through all of these. So a Jacobi rotation has no test but that of its program.
  *
- * Thresholds in f32: y is tiny below 2^-62, where x is not below 2^-60; s is 2^64.
+ * div.wide: where f64 is at least half as fast as f32 (`TargetInfo.f64_rate`), other quotients of f32 are computed in
+ * f64, where no f32 is near the ends of the range: 15 instructions without a branch.
  *
+ * Identities keep the other operands of f32 away from the quotient itself:
+ *
+ *     x / y = x y              if x is zero and y is neither zero nor infinite: a zero with the same sign
+ *     x / y = (x / (y s)) s    if y is tiny and x is not, s a power of two: y s is exact, and x / (y s) is not
+ * subnormal c / y = a zero as y      if y is infinite, c > 0
+ *
+ * In f32 y is tiny below 2^-62, x is not tiny from 2^-60 on, and s is 2^64. In f64 only bounds are used: the tests of
+ * the identities take the pipe that is full (anisotropic_diffusion 7.1 GPts/s in place of 7.3).
+ *
+ * A constant divided by a root of a value without bounds takes a test of its own, because the operand of such a root is
+ * seldom at an end.
+ *
+ * The rotations of anisotropic_diffusion in f32 had 1553 instructions a point by `ncu`, and have 940 by their code.
  * Measured: docs/lab/programs.md#iterations-without-tests-and-blocks-of-two-warps-2026-11-23. */
 #include "passes/kernel/root-ends.h"
 
@@ -36,10 +42,10 @@
 
 #include "ir/run/run.h"
 
-/* What f32 is tiny, from what on one is not, and what tiny ones are multiplied by. */
+/* An f32 below TINY is tiny, one from NOT_TINY on is not; SCALE is the factor for tiny divisors. */
 static const double TINY = 0x1p-62, NOT_TINY = 0x1p-60, SCALE = 0x1p64;
 
-/* Is `v` a constant that is ranged, without its sign? */
+/* Is `v` a constant whose absolute value is ranged? */
 static bool constant_is_ranged(const Value *v) {
   return v->def && v->def->code == OP_CONST && eval_ranged(v->type, fabs(v->def->cval.f));
 }
@@ -48,7 +54,7 @@ static double largest(Type t) { return t == TY_F64 ? DBL_MAX : (double)FLT_MAX; 
 
 static Value *number(Builder *b, Type t, double x) { return build_float(b, t, x); }
 
-/* Makes `op` the choice of x where `which` holds, else of y. */
+/* Turns `op` into a select: x if `which` holds, else y. */
 static void become_choice(Arena *a, Op *op, Value *which, Value *x, Value *y) {
   op->code = OP_SELECT;
   op->noperands = 3;
@@ -58,8 +64,8 @@ static void become_choice(Arena *a, Op *op, Value *which, Value *x, Value *y) {
   op->operands[2] = y;
 }
 
-/* The quotient of constant op->operands[0], which is positive; the divisor is positive, too, if `positive`, and serves
- * the short path wherever it is finite if `brief`. */
+/* Rewrites the quotient of the positive constant op->operands[0]. positive: the divisor is positive, too. brief: the
+ * short form is right for all finite divisors. */
 static void ease_reciprocal(Arena *a, Op *op, bool positive, bool brief) {
   Builder b = builder_before(a, op);
   Value *c = op->operands[0], *y = op->operands[1], *zero = number(&b, y->type, 0);
@@ -69,7 +75,7 @@ static void ease_reciprocal(Arena *a, Op *op, bool positive, bool brief) {
   become_choice(a, op, far, positive ? zero : build2(&b, OP_COPYSIGN, zero, y), q);
 }
 
-/* Any quotient, by f32 alone. */
+/* Rewrites any quotient of f32 by the identities for zero and tiny operands. */
 static void ease_both(Arena *a, Op *op) {
   Builder b = builder_before(a, op);
   Value *x = op->operands[0], *y = op->operands[1], *size = build1(&b, OP_ABS, y);
@@ -84,7 +90,7 @@ static void ease_both(Arena *a, Op *op) {
   become_choice(a, op, zero, build2(&b, OP_MUL, x, y), q);
 }
 
-/* The quotient of constant op->operands[0], which is ranged, by the root of `y`. */
+/* Rewrites the quotient of the ranged constant op->operands[0] by the root of `y`, with a test of `y`. */
 static void test_root(Arena *a, Op *op, Value *y) {
   Builder b = builder_before(a, op), arm;
   Type t = op->results[0]->type;
@@ -99,7 +105,8 @@ static void test_root(Arena *a, Op *op, Value *y) {
   become_choice(a, op, ok, choice->results[0], choice->results[0]);
 }
 
-/* The root of `op`'s operand, whose bounds are `x`: on the short path if they allow it, and infinite where that is. */
+/* Rewrites the root `op`, whose operand has the bounds `x`: the short form if the bounds allow it, and the operand
+ * itself where it is infinite. */
 static void ease_root(Arena *a, Op *op, FloatBounds x) {
   Type t = op->results[0]->type;
   if (!eval_short_root(t, x.lo))
@@ -113,7 +120,7 @@ static void ease_root(Arena *a, Op *op, FloatBounds x) {
   become_choice(a, op, far, v, build1(&b, OP_SQRT_RANGED, v));
 }
 
-/* The quotient of constant op->operands[0], which is ranged, by the root of `y`, whose bounds are `of`. */
+/* Rewrites the quotient of the ranged constant op->operands[0] by the root of `y`, which has the bounds `of`. */
 static void ease_by_root(Arena *a, Op *op, Value *y, FloatBounds of) {
   Type t = y->type;
   if (eval_ranged(t, of.lo) && eval_ranged(t, of.hi)) {
@@ -123,12 +130,12 @@ static void ease_by_root(Arena *a, Op *op, Value *y, FloatBounds of) {
     test_root(a, op, y);
 }
 
-/* Does c / y take the short path for all finite `y` with these bounds? */
+/* Is the short form of c / y right for all finite `y` with these bounds? */
 static bool is_brief(Type t, double c, FloatBounds y) {
   return c > 0 && y.lo > 0 && eval_short_quotient(t, c, y.lo) && eval_short_quotient(t, c, y.most);
 }
 
-/* Any quotient. */
+/* Rewrites any quotient by the first of these ways that applies. */
 static void ease_quotient(Arena *a, Op *op, const FloatBounds *of, bool wide) {
   const Value *x = op->operands[0], *y = op->operands[1];
   const Op *root = y->def;

@@ -1,11 +1,12 @@
-/* series.c: replaces stores to the fields of probes, which seem to have memory at every point, by stores of the probes'
- * points to their series, and then removes the fields and their buffers. */
+/* series.c: stores the values of probes to their series. Until this pass, the field of a probe seems to have memory at
+ * every point. The pass replaces stores to such fields by stores of the probe's points to its series, and then removes
+ * the fields and their buffers. */
 #include "passes/launch/launch.h"
 #include "passes/registry.h"
 
-/* The pass at work on kernel `k`; before: it runs before the first step; level: the first of those that it has (it is
- * made of instances of the last levels of a tile, in all of which every probe is seen). buffer[b]: what number buffer b
- * gets, -1: it goes. */
+/* The state of the pass on kernel `k`. before: the kernel runs before the first step. level: the first time level of
+ * the kernel's stores to probes (a kernel may contain only the last levels of a tile; every probe stores at all of
+ * these). buffer[b]: the new number of buffer b, -1: it is removed. */
 typedef struct Series {
   Module *m;
   Kernel *k;
@@ -14,19 +15,20 @@ typedef struct Series {
   int32_t *buffer;
 } Series;
 
-/* The field of a probe that buffer `b` is of, NULL if it is none. */
+/* The field of a probe to which buffer `b` belongs, NULL if there is none. */
 static const Field *series_field(const Module *m, int b) {
   const Buffer *x = b < 0 ? NULL : &m->buffers[b];
   return x && x->kind == BUFFER_FIELD && m->fields[x->field].series ? &m->fields[x->field] : NULL;
 }
 
-/* The number of the steps done behind level `level` of the launch. */
+/* The number of steps done after level `level` of the launch. */
 static Value *steps_done(const Series *s, Builder *b, int level) {
   return s->before ? build_int(b, TY_I64, 0)
                    : build2(b, OP_ADD, build_step(b), build_int(b, TY_I64, level - s->level + 1));
 }
 
-/* The store of element `e` of `op`, the value at a point of the box of probe `p`, if a point of its list is there. */
+/* Stores element `e` of `op`, the value at a point of the box of probe `p`, to the series if the probe's list contains
+ * that point. */
 static void store_point(const Series *s, Builder b, const Op *op, const Probe *p, Value *start, int e) {
   int rank = s->m->grid.rank, first = op_first_index(op);
   int64_t off[MAX_RANK];
@@ -35,14 +37,14 @@ static void store_point(const Series *s, Builder b, const Op *op, const Probe *p
   series_store(s->m, b, p, start, op->operands + first, off, op->operands[e]);
 }
 
-/* Notes the level of a store to a probe's field (a block_walk callback). */
+/* Updates s->level by the level of a store to a probe's field (a block_walk callback). */
 static void note_level(void *user, Op *op) {
   Series *s = user;
   const Field *f = series_field(s->m, op_buffer_written(op));
   s->level = f && f->level < s->level ? f->level : s->level;
 }
 
-/* Puts stores to the series in the place of `op`, if it is a store to a probe's field (a block_walk callback). */
+/* Replaces `op`, if it is a store to a probe's field, by stores to the series (a block_walk callback). */
 static void replace_store(void *user, Op *op) {
   const Series *s = user;
   const Field *f = series_field(s->m, op_buffer_written(op));
@@ -59,7 +61,7 @@ static void replace_store(void *user, Op *op) {
   op_unlink(op);
 }
 
-/* Gives the buffers that `op` names their new numbers (a block_walk callback). */
+/* Renumbers the buffers that `op` names (a block_walk callback). */
 static void renumber_op(void *user, Op *op) {
   const Series *s = user;
   if (op_info[op->code].form == FORM_COPY || op_is_bulk(op))
@@ -68,7 +70,7 @@ static void renumber_op(void *user, Op *op) {
     op->sym = s->buffer[op->sym];
 }
 
-/* The same of what a sequence swaps; swaps of buffers that go, go. */
+/* Renumbers the buffers that a sequence swaps, and removes swaps of removed buffers. */
 static void renumber_sequence(const Series *s, HostSeq *q) {
   int n = 0;
   for (int i = 0; i < q->nops; i++) {
@@ -84,7 +86,8 @@ static void renumber_sequence(const Series *s, HostSeq *q) {
   q->nops = n;
 }
 
-/* The same of a kernel's arguments, by which kernel_set_args knows what an init was to write; those that go, go. */
+/* Renumbers the buffers among a kernel's arguments, from which kernel_set_args learns what an init writes, and removes
+ * arguments of removed buffers. */
 static void renumber_args(const Series *s, Kernel *k) {
   int n = 0;
   for (int i = 0; i < k->nargs; i++) {
@@ -98,7 +101,7 @@ static void renumber_args(const Series *s, Kernel *k) {
   k->nargs = n;
 }
 
-/* What a kernel looks at, with fields' new numbers. */
+/* A kernel's tests, with the new numbers of fields. */
 static const KernelTests *renumbered_tests(const Module *m, const KernelTests *old, const int32_t *number) {
   KernelTests *t = old ? ARENA_NEW(m->arena, KernelTests) : NULL;
   if (!old)
@@ -109,8 +112,8 @@ static const KernelTests *renumbered_tests(const Module *m, const KernelTests *o
   return t;
 }
 
-/* Takes the probes' fields, whose buffers are gone, out of the list. Those behind them were made by passes, for what
- * stencils compute: buffers and words of tests alone name them. */
+/* Removes the probes' fields, whose buffers are gone. Fields behind them in the list were made by passes; only buffers
+ * and words of tests refer to those. */
 static void drop_fields(Module *m) {
   int32_t *number = ARENA_ARRAY(m->arena, int32_t, m->nfields + 1);
   Field *fields = NULL;
@@ -129,7 +132,7 @@ static void drop_fields(Module *m) {
   m->nfields = n;
 }
 
-/* Takes the probes' buffers and fields out of the module. */
+/* Removes the probes' buffers and fields from the module. */
 static void drop_buffers(Series *s) {
   Module *m = s->m;
   int n = 0;
@@ -152,7 +155,7 @@ static void drop_buffers(Series *s) {
   drop_fields(m);
 }
 
-/* Does a probe's sequence launch kernel `k`? */
+/* Is kernel `k` launched by the sequence of a probe, that is, before the first step? */
 static bool runs_before(const Module *m, int k) {
   for (int i = 0; i < m->nprobes; i++)
     for (int j = 0; j < m->probes[i].seq.nops; j++)
@@ -161,7 +164,7 @@ static bool runs_before(const Module *m, int k) {
   return false;
 }
 
-/* Is a tile of so many steps too long for the rows that a series has? Reports it. */
+/* Has a tile more steps than a series has rows? Reports it. */
 static bool too_long(PassContext *c, const Module *m) {
   for (int i = 0; i < m->host.nseqs; i++)
     if (!probes_have_room(m, 0, m->host.seqs[i].steps)) {
@@ -172,7 +175,7 @@ static bool too_long(PassContext *c, const Module *m) {
   return false;
 }
 
-/* The pass: a module without probes, or whose probes have their stores already, stays as it is. */
+/* The pass. It leaves a module unchanged that has no probes, or whose probes have their stores already. */
 Module *pass_series(PassContext *c, Module *m, int n, const PassOption *o) {
   Series s = {.m = m};
   bool any = false;

@@ -8,11 +8,11 @@
  * constants: the contents of cells before they are filled, which nothing needs. */
 #include "passes/kernel/inner.h"
 
-/* What is known of what an array or a value holds: constants alone, so far; the word of this number or constants; or
- * something else. */
+/* The contents of an array, or the source of a value: only constants so far (HOLDS_NOTHING); a word, given by its
+ * number, or constants; anything else (HOLDS_OTHER). */
 enum { HOLDS_NOTHING = -1, HOLDS_OTHER = -2 };
 
-/* The pass over a body. word: by array, what it holds; bits: by word, what it is. */
+/* The state of the pass on a body. word: the contents of each array; bits: the constant value of each word. */
 typedef struct Settler {
   const Module *m;
   Block *body;
@@ -22,7 +22,7 @@ typedef struct Settler {
   bool changed;
 } Settler;
 
-/* The number of the word that is in buffer `b`; HOLDS_OTHER: there is none. */
+/* The number of the word in buffer `b`; HOLDS_OTHER if there is none. */
 static int32_t word_in(const Settler *s, int b) {
   const Buffer *from = &s->m->buffers[b];
   for (int i = 0; i < s->tests->n && from->kind == BUFFER_FIELD; i++)
@@ -31,7 +31,7 @@ static int32_t word_in(const Settler *s, int b) {
   return HOLDS_OTHER;
 }
 
-/* Which word the op reads, or is: what there is to be known of its results. */
+/* The source of the results of `op`: a word that it reads, a constant, or anything else. */
 static int32_t word_of(const Settler *s, const Op *op) {
   if (!op || op->code == OP_CONST)
     return op ? HOLDS_NOTHING : HOLDS_OTHER;
@@ -40,7 +40,7 @@ static int32_t word_of(const Settler *s, const Op *op) {
   return op_array_read(op) >= 0 ? s->word[op->sym] : HOLDS_OTHER;
 }
 
-/* Notes that array `a` holds `word`, too. */
+/* Notes that array `a` may hold `word`. */
 static void note_word(Settler *s, int a, int32_t word) {
   int32_t *is = &s->word[a], was = *is;
   if (word != HOLDS_NOTHING && word != was)
@@ -48,8 +48,8 @@ static void note_word(Settler *s, int a, int32_t word) {
   s->changed = s->changed || *is != was;
 }
 
-/* Notes what `op` has an array hold (a block_walk callback). What leaves an array other than as values is not looked
- * into. */
+/* Notes what `op` stores to an array (a block_walk callback). An array whose contents leave it other than as values
+ * counts as HOLDS_OTHER. */
 static void note_op(void *user, Op *op) {
   Settler *s = user;
   int a = op_array_written(op);
@@ -65,7 +65,7 @@ static void note_op(void *user, Op *op) {
     note_word(s, a, word_of(s, op->operands[i]->def));
 }
 
-/* Makes what `op` reads of words constants, and leaves out what fills arrays of them (a block_walk callback). */
+/* Replaces words that `op` reads by constants, and removes ops that fill arrays of words (a block_walk callback). */
 static void settle_op(void *user, Op *op) {
   Settler *s = user;
   int a = op_array_written(op);

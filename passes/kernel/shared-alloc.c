@@ -1,37 +1,39 @@
-/* shared-alloc.c: shared arrays of a kernel that are never alive at once share storage.
+/* shared-alloc.c: assigns shared storage to the shared arrays of a kernel; arrays that are never live at the same time
+ * share it.
  *
- * The lowering makes a new shared array for every version of a field. An array is alive from the first to the last op
- * that touches it, in the order in which a thread runs through the kernel; a `for`, and an `if` that threads take
- * apart, is one position for all it touches; the two branches of an `if` that a whole block decides alike begin at the
- * same position. In the order of their births arrays get the first storage that is free by then, one of the same type
- * and shape before others; the largest array of a storage owns it. What remains is the space of equation (3): as many
- * arrays as versions are alive at the same time. Reading version v and writing version v + 1 are different loops, so a
- * field alone needs one array: read, barrier, write in place, barrier.
+ * The lowering makes a new shared array for every version of a field. The live range of an array goes from the first to
+ * the last op that touches it, in the order in which a thread executes the kernel. A `for` is one position for all
+ * arrays that it touches, and so is an `if` at which threads diverge; the two branches of an `if` with the same
+ * condition for the whole block begin at the same position. Arrays are placed in the order in which their live ranges
+ * begin. Each takes the first storage that is free by then, preferably one of its own type and shape; the largest array
+ * of a storage owns it. The result is the space of equation (3): as many arrays as versions are live at the same time.
+ * Reads of version v and writes of version v + 1 are in different loops, so a field by itself needs one array: read,
+ * barrier, write in place, barrier.
  *
- * Where that is more than the target allows, storage is assigned by size instead, the largest first, if that takes
- * less: in the order of births a small array may take the place of a large one that is born later.
+ * If that exceeds the limit of the target, storage is assigned by size instead, the largest array first, if the total
+ * is then smaller. (In the order of births a small array may take the place of a large one that is born later.)
  *
- * An array that an `async.copy` fills is alive to the end of the kernel, since no op says when the copy is done.
+ * An array that an `async.copy` fills is live until the end of the kernel, because no op says when the copy is done.
  *
- * It must run before `barriers`, which sees the sharing. More bytes than the target allows is an error. */
+ * The pass must run before `barriers`, which needs to know the shared storage. If the arrays exceed the target's limit,
+ * that is an error. */
 #include <inttypes.h>
 
 #include "passes/simplify/analysis.h"
 
-/* The positions from first to last at which an array is alive; none if last < first. */
+/* The positions at which an array is live, from first to last; none if last < first. */
 typedef struct LiveRange {
   int32_t first, last;
 } LiveRange;
 
-/* Live ranges of a kernel's arrays, while its ops are being numbered: the next op has position `at`. */
+/* The live ranges of a kernel's arrays, while its ops are numbered; the next op gets position `at`. */
 typedef struct Liveness {
   const Kernel *k;
   LiveRange *live;
   int32_t at;
 } Liveness;
 
-/* Storage that one or more arrays share one after the other: it belongs to array `root` and is free after position
- * `last`. */
+/* Storage that several arrays use one after the other. Array `root` owns it, and it is free after position `last`. */
 typedef struct Slot {
   int32_t root, last;
   int64_t bytes;
@@ -43,7 +45,7 @@ typedef struct Slots {
   Slot *slot;
 } Slots;
 
-/* Array `array` is alive at position `at`. */
+/* Extends the live range of array `array` to position `at`. */
 static void touch(Liveness *l, int32_t array, int32_t at) {
   LiveRange *r = &l->live[array];
   if (r->last < r->first)
@@ -52,8 +54,8 @@ static void touch(Liveness *l, int32_t array, int32_t at) {
   r->last = at > r->last ? at : r->last;
 }
 
-/* What `op` touches is alive at position `at`; what an asynchronous copy fills, from then on to the end, as no barrier
- * says when it is done. */
+/* Extends the live ranges of the arrays that `op` touches to position `at`; that of an array filled by an asynchronous
+ * copy to the end, because no op says when the copy is done. */
 static void touch_op(Liveness *l, const Op *op, int32_t at) {
   if (op_array(op) >= 0)
     touch(l, op->sym, at);
@@ -61,7 +63,7 @@ static void touch_op(Liveness *l, const Op *op, int32_t at) {
     touch(l, op->sym, INT32_MAX);
 }
 
-/* All arrays that `b` and its nested blocks touch are alive at position `at`. */
+/* Extends the live ranges of all arrays that `b` and its nested blocks touch to position `at`. */
 static void touch_block(Liveness *l, const Block *b, int32_t at) {
   for (const Op *op = b->first; op; op = op->next) {
     touch_op(l, op, at);
@@ -72,7 +74,7 @@ static void touch_block(Liveness *l, const Block *b, int32_t at) {
 
 static void number_block(Liveness *l, const Block *b);
 
-/* An if whose condition is the same for all threads of a block: they go through one branch together, so both branches
+/* Numbers an if with the same condition for all threads of a block. They take one branch together, so both branches
  * begin at the same position. */
 static void number_uniform_if(Liveness *l, const Op *op) {
   int32_t from = l->at;
@@ -83,8 +85,8 @@ static void number_uniform_if(Liveness *l, const Op *op) {
   l->at = l->at > end ? l->at : end;
 }
 
-/* Numbers the ops of `b`. What a for, or an if that threads may take apart, touches is alive together: it is one
- * position. */
+/* Numbers the ops of `b`. A for, and an if at which threads may diverge, is one position for all arrays that it
+ * touches. */
 static void number_block(Liveness *l, const Block *b) {
   for (const Op *op = b->first; op; op = op->next) {
     l->at++;
@@ -97,7 +99,7 @@ static void number_block(Liveness *l, const Block *b) {
   }
 }
 
-/* The live ranges of the arrays of `k`; those that share storage already count as one, the root. */
+/* The live ranges of the arrays of `k`; arrays that share storage already count as one, their root. */
 static LiveRange *live_ranges(Arena *a, const Kernel *k) {
   Liveness l = {k, ARENA_ARRAY(a, LiveRange, k->narrays), 0};
   for (int i = 0; i < k->narrays; i++)
@@ -113,7 +115,7 @@ static LiveRange *live_ranges(Arena *a, const Kernel *k) {
   return l.live;
 }
 
-/* Bytes of an array; INT64_MAX / 64 if there are more. */
+/* The size of an array in bytes, at most INT64_MAX / 64. */
 static int64_t array_bytes(const Array *a) {
   int64_t n = type_size(a->type);
   for (int d = 0; d < a->rank; d++)
@@ -122,8 +124,8 @@ static int64_t array_bytes(const Array *a) {
   return n;
 }
 
-/* The first slot that is free before position `from`, one of the layout of `array` before others; -1 if there is none.
- */
+/* The first slot that is free before position `from`, preferably one with the layout of `array`; -1 if there is
+ * none. */
 static int find_slot(const Kernel *k, const Slots *s, const Array *array, int32_t from) {
   int any = -1;
   for (int i = 0; i < s->n; i++) {
@@ -136,7 +138,8 @@ static int find_slot(const Kernel *k, const Slots *s, const Array *array, int32_
   return any;
 }
 
-/* Gives array `i`, alive in `live`, a slot, an old one if one is free. The largest array of a slot is its root. */
+/* Puts array `i`, with the live range `live`, into a free slot or a new one. The largest array of a slot is its
+ * root. */
 static void place_array(Arena *a, Kernel *k, Slots *s, int32_t i, LiveRange live) {
   int64_t bytes = array_bytes(&k->arrays[i]);
   int found = find_slot(k, s, &k->arrays[i], live.first);
@@ -156,8 +159,8 @@ static void place_array(Arena *a, Kernel *k, Slots *s, int32_t i, LiveRange live
   slot->last = live.last;
 }
 
-/* The shared arrays with storage of their own that are alive at all, by the begin of their lives (then by number), `n`
- * of them. */
+/* The shared arrays of `k` that own storage and have a live range, sorted by the begin of the range, then by number;
+ * `n` is their number. */
 static int32_t *arrays_by_birth(Arena *a, const Kernel *k, const LiveRange *live, int32_t *n) {
   int32_t *order = ARENA_ARRAY(a, int32_t, k->narrays);
   *n = 0;
@@ -172,7 +175,7 @@ static int32_t *arrays_by_birth(Arena *a, const Kernel *k, const LiveRange *live
   return order;
 }
 
-/* Lets the shared arrays of `k`, alive in `live`, share storage: first fit in the order of their births. */
+/* Assigns storage to the shared arrays of `k` by first fit, in the order in which the ranges `live` begin. */
 static void allocate_by_birth(Arena *a, Kernel *k, const LiveRange *live) {
   Slots s = {0};
   int32_t n, *order = arrays_by_birth(a, k, live, &n);
@@ -193,7 +196,8 @@ static void sort_by_size(const Kernel *k, int32_t n, int32_t *order) {
     }
 }
 
-/* Is array `i` dead whenever array `root`, or one of the `n` arrays `order` that has its storage, is alive? */
+/* Is array `i` never live at the same time as array `root`, or as any of the `n` arrays `order` that share the storage
+ * of `root`? */
 static bool is_free_for(const Kernel *k, const LiveRange *live, int32_t n, const int32_t *order, int32_t root,
                         int32_t i) {
   for (int32_t j = 0; j < n; j++)
@@ -203,8 +207,8 @@ static bool is_free_for(const Kernel *k, const LiveRange *live, int32_t n, const
   return true;
 }
 
-/* Lets the shared arrays of `k`, alive in `live`, share storage: the largest first, each in the first storage of a
- * larger one that is free for all its life. Then no small array takes the place of a large one which is born later. */
+/* Assigns storage to the shared arrays of `k`, the largest first, each to the first storage of a larger array that is
+ * free during its whole live range. So no small array takes the place of a large one that is born later. */
 static void allocate_by_size(Arena *a, Kernel *k, const LiveRange *live) {
   int32_t n, *order = arrays_by_birth(a, k, live, &n);
   sort_by_size(k, n, order);
@@ -217,13 +221,13 @@ static void allocate_by_size(Arena *a, Kernel *k, const LiveRange *live) {
       k->arrays[i].storage = kernel_storage(k, i);
 }
 
-/* Do `bytes` of shared memory a block fit target `t` (NULL: not known)? */
+/* Do `bytes` of shared memory a block fit target `t`? (NULL: no target is known) */
 static bool fits(const TargetInfo *t, int64_t bytes) {
   return !t || t->max_shared_bytes <= 0 || bytes <= t->max_shared_bytes;
 }
 
-/* Lets the shared arrays of `k` share storage: by birth, or, where that does not fit the target, by size, if that is
- * less. */
+/* Assigns storage to the shared arrays of `k`: by birth, or by size if the former does not fit the target and the
+ * latter is smaller. */
 static void allocate(PassContext *c, Kernel *k) {
   const LiveRange *live = live_ranges(c->arena, k);
   int32_t *given = ARENA_ARRAY(c->arena, int32_t, k->narrays), *born = ARENA_ARRAY(c->arena, int32_t, k->narrays);
@@ -243,7 +247,7 @@ static void allocate(PassContext *c, Kernel *k) {
     k->arrays[i].storage = born[i];
 }
 
-/* Do the shared arrays of `k` fit the target? Reports it if not. */
+/* Do the shared arrays of `k` fit the target? Reports it if they do not. */
 static bool check_size(PassContext *c, const Kernel *k, int64_t bytes) {
   const TargetInfo *t = c->target;
   if (fits(t, bytes))

@@ -25,13 +25,14 @@
 #include "passes/launch/launch.h"
 #include "passes/registry.h"
 
-/* A launch's code of more ops than MOST_OPS is not made, since the driver's compiler takes long; a loop's swaps are
- * undone after at most MOST_TURNS rounds, and its rounds are MOST_LAUNCHES launches at most, for a kernel cannot be
- * interrupted, or the launches of such a loop stay. */
+/* The pass makes no launch with more than MOST_OPS ops, because the driver's compiler would take long. A loop becomes
+ * part of a launch only if its swaps return all buffers to their old meaning after at most MOST_TURNS rounds, and if
+ * its rounds are at most MOST_LAUNCHES launches, because a kernel cannot be interrupted. */
 enum { MOST_OPS = 6000, MOST_TURNS = 4, MOST_LAUNCHES = 1 << 16 };
 
-/* The pass at work. grid: the scalars by which points are counted. small[k]: kernel k is; uses[l]: how many repeats of
- * loop l there are; whole[l]: its launches are all small, and nothing looks at its rounds. */
+/* The state of the pass. grid: the scalars from which points are counted. small[k]: kernel k is small. uses[l]: the
+ * number of repeats that run loop l. whole[l]: all launches of loop l are small, and nothing needs its rounds one by
+ * one. */
 typedef struct Small {
   PassContext *c;
   Module *m;
@@ -41,8 +42,8 @@ typedef struct Small {
   int32_t *uses;
 } Small;
 
-/* A kernel in the making. at: what each buffer stands for now, as a buffer at the begin of the launch. any: a barrier
- * must stand before what comes next. */
+/* A kernel in the making. at: for each buffer, the buffer whose memory it stands for now, as named at the begin of the
+ * launch. any: the code so far needs a barrier before the next launch's code. */
 typedef struct Joined {
   const Small *s;
   Kernel *k;
@@ -52,14 +53,14 @@ typedef struct Joined {
 
 /* ---- what is small */
 
-/* Looking at a kernel: has it only ops of a thread by itself? */
+/* A look at a kernel: does each thread work independently of the others? */
 typedef struct Look {
   const Module *m;
   bool alone;
 } Look;
 
-/* Notes that `op` is one of several threads, has a sweep's version, or stores to a launch-time array, which no op loads
- * anew (a block_walk callback). */
+/* Clears `alone` if `op` makes threads cooperate, needs a sweep's version, or stores to a launch-time array, which no
+ * op would load again (a block_walk callback). */
 static void note_op(void *user, Op *op) {
   Look *look = user;
   OpForm form = op_info[op->code].form;
@@ -72,8 +73,9 @@ static void note_op(void *user, Op *op) {
   look->alone = look->alone && !meets && !moves && !array && !(form == FORM_GLOBAL && op->ver);
 }
 
-/* Is thread number n of kernel `k` along dimension `d` that of point n? A block of as many points as threads may be one
- * whose threads have two cells each and whose halo is as wide as the block: then arrays have room for both. */
+/* Does thread n of kernel `k` along dimension `d` compute point n? A tile with as many points as threads may also be
+ * one whose threads have two cells each, with a halo as wide as the block; in that case the arrays have room for both
+ * cells. */
 static bool has_one_point(const Kernel *k, int d) {
   bool one = k->tile[d] == k->threads[d];
   for (int i = 0; i < k->narrays; i++)
@@ -82,15 +84,15 @@ static bool has_one_point(const Kernel *k, int d) {
   return one;
 }
 
-/* How many threads of `k` along dimension `d` have points among the first `extent`: where a thread has one point they
- * are these, else all of the blocks. */
+/* The number of threads of `k` along dimension `d` for the first `extent` points: one a point if each thread has one
+ * point, else all threads of the blocks. */
 static int64_t threads_along(const Kernel *k, int d, int64_t extent) {
   extent = extent > 0 ? extent : 0;
   return has_one_point(k, d) ? extent : (extent + k->tile[d] - 1) / k->tile[d] * k->threads[d];
 }
 
-/* How many threads of `k` have points; *most: on the largest grid that gets these kernels. INT64_MAX: too many to
- * count, or that does not follow from the grid. */
+/* The number of threads of `k` that have points; *most: the same number on the largest grid that gets these kernels.
+ * INT64_MAX: it is too large, or does not follow from the grid. */
 static int64_t threads_of(const Small *s, const Kernel *k, int64_t *most) {
   int64_t all = 1;
   bool many = false;
@@ -117,12 +119,13 @@ static bool is_small(const Small *s, const Kernel *k) {
   return look.alone && inner_ops(k->body) <= MOST_OPS && threads_of(s, k, &most) <= s->points && most <= 2 * s->points;
 }
 
-/* How many rounds loop `l` makes; -1: that depends on params. */
+/* The number of rounds of loop `l`; -1 if it depends on params. */
 static int64_t rounds_of(const HostLoop *l) { return l->most.n ? -1 : l->most.c > 0 ? l->most.c : 0; }
 
 static void run_swaps(const Small *s, const HostSeq *seq, int32_t *at);
 
-/* After how many runs of `seq` every buffer stands for what it did before; 0: after more than MOST_TURNS. */
+/* The number of runs of `seq` after which every buffer has its old meaning; 0 if that takes more than MOST_TURNS
+ * runs. */
 static int turns_of(const Small *s, const HostSeq *seq) {
   int32_t *at = ARENA_ARRAY(s->c->arena, int32_t, s->m->nbuffers + 1);
   for (int b = 0; b < s->m->nbuffers; b++)
@@ -138,7 +141,7 @@ static int turns_of(const Small *s, const HostSeq *seq) {
   return 0;
 }
 
-/* Has `at`, what buffers stand for, follow a run of `seq`, whose loops are whole. */
+/* Updates `at`, the meaning of each buffer, for one run of `seq`, whose loops are whole. */
 static void run_swaps(const Small *s, const HostSeq *seq, int32_t *at) {
   for (int i = 0; i < seq->nops; i++) {
     const HostOp *op = &seq->ops[i];
@@ -152,13 +155,13 @@ static void run_swaps(const Small *s, const HostSeq *seq, int32_t *at) {
   }
 }
 
-/* Can `op` be done by a block that does what is before it: a swap, a small launch, the rounds of such? */
+/* Can `op` be part of a joined launch: is it a swap, a small launch, or the rounds of a whole loop? */
 static bool is_joinable(const Small *s, const HostOp *op) {
   return op->kind == HOST_SWAP || (op->kind == HOST_LAUNCH ? s->small[op->a] : s->whole[op->a]);
 }
 
-/* How many launches the rounds of loop `l` are on the grid that kernels are made for, those of loops within it, too, by
- * the defaults of params; more than MOST_LAUNCHES: MOST_LAUNCHES + 1. */
+/* The number of launches in all rounds of loop `l`, inner loops included, on the grid for which kernels are made, with
+ * the default params; MOST_LAUNCHES + 1 if there are more than MOST_LAUNCHES. */
 static int64_t launches_of(const Small *s, const HostLoop *l) {
   bool overflow = false;
   int64_t rounds = affine_eval(l->most, s->grid.values, &overflow), most = 0;
@@ -173,8 +176,9 @@ static int64_t launches_of(const Small *s, const HostLoop *l) {
   return overflow || (rounds > 0 && most > MOST_LAUNCHES / rounds) ? MOST_LAUNCHES + 1 : rounds > 0 ? rounds * most : 0;
 }
 
-/* Are the rounds of loop number `l`, whose inner loops are known, small launches and swaps that nothing looks at? So
- * many that a kernel would take long are left to the host, which can be interrupted between them. */
+/* Do the rounds of loop number `l`, whose inner loops are known, consist of small launches and swaps, and does nothing
+ * look at single rounds? If the rounds would keep a kernel running for long, the host runs them, because it can be
+ * interrupted between them. */
 static bool is_whole(const Small *s, int l) {
   const HostLoop *loop = &s->m->host.loops[l];
   bool whole = s->uses[l] == 1 && !loop->count && launches_of(s, loop) <= MOST_LAUNCHES;
@@ -191,14 +195,14 @@ static bool is_whole(const Small *s, int l) {
 
 /* ---- how much it is */
 
-/* What a list of operations is in a block: launches that it stands for, and ops of code. */
+/* The size of a list of operations as code of one launch: the launches that it replaces, and its ops. */
 typedef struct Size {
   int64_t launches, ops;
 } Size;
 
 static Size size_of(const Small *s, const HostOp *op);
 
-/* The same of a run of `seq`. */
+/* The size of one run of `seq`. */
 static Size size_of_run(const Small *s, const HostSeq *seq) {
   Size all = {0, 0};
   for (int i = 0; i < seq->nops; i++) {
@@ -209,7 +213,7 @@ static Size size_of_run(const Small *s, const HostSeq *seq) {
   return all;
 }
 
-/* The same of `op`; rounds whose number depends on params count as two. */
+/* The size of `op`; a number of rounds that depends on params counts as two. */
 static Size size_of(const Small *s, const HostOp *op) {
   if (op->kind == HOST_SWAP)
     return (Size){0, 0};
@@ -230,7 +234,7 @@ static Size size_of(const Small *s, const HostOp *op) {
 
 /* ---- the code of a launch */
 
-/* The least power of two that is `n` at least, but `most` at most. */
+/* The smallest power of two that is at least `n`, but at most `most`. */
 static int64_t power_of_two(int64_t n, int64_t most) {
   int64_t p = 1;
   while (p < n && p < most)
@@ -238,7 +242,7 @@ static int64_t power_of_two(int64_t n, int64_t most) {
   return p;
 }
 
-/* How many threads along `d` kernel `k` has for points, at `b`. */
+/* Builds the number of threads along `d` that kernel `k` has for points. */
 static Value *count_along(const Joined *j, Builder *b, const Kernel *k, int d) {
   Value *n = build_affine(b, j->s->m, k->extent[d]);
   if (has_one_point(k, d))
@@ -248,8 +252,9 @@ static Value *count_along(const Joined *j, Builder *b, const Kernel *k, int d) {
   return build2(b, OP_MUL, n, build_int(b, TY_I64, k->threads[d]));
 }
 
-/* Begins, at `b`, what each thread of the block does for its share of the threads of `k`, and finds in `at` which of
- * them it stands for. The block's threads lie beside each other as those of `k` on the grid at hand. */
+/* Begins, at `b`, the loops in which each thread of the block runs the code of its share of the threads of `k`. at[d]
+ * becomes the number of the thread of `k` along dimension d. On the given grid the block's threads are arranged like
+ * those of `k`. Returns a builder for the loops' body. */
 static Builder each_thread(const Joined *j, Builder *b, const Kernel *k, Value *at[MAX_RANK]) {
   const Small *s = j->s;
   int64_t left = s->threads;
@@ -274,15 +279,16 @@ static Builder each_thread(const Joined *j, Builder *b, const Kernel *k, Value *
   return in;
 }
 
-/* The thread of a launch that code is for, and its block, in the place of those that run it; what buffers it uses. */
+/* The replacements for ops in the code of a launch: its block and thread numbers, its arrays, and the buffers that its
+ * buffers stand for. */
 typedef struct Place {
   const Joined *j;
-  int32_t arrays; /* the number of its first array */
+  int32_t arrays; /* the new number of its first array */
   Value *block[MAX_RANK], *thread[MAX_RANK];
   Block *body;
 } Place;
 
-/* Puts `op`, cloned, in its place (a block_walk callback). */
+/* Applies the replacements to a cloned op (a block_walk callback). */
 static void put_op(void *user, Op *op) {
   const Place *p = user;
   if (op->code == OP_BLOCK || op->code == OP_THREAD) {
@@ -295,7 +301,7 @@ static void put_op(void *user, Op *op) {
   }
 }
 
-/* Adds the arrays of `k` to those of the kernel in the making. */
+/* Adds the arrays of `k` to the kernel in the making. */
 static void join_arrays(Joined *j, const Kernel *k) {
   Arena *a = j->s->m->arena;
   for (int i = 0; i < k->narrays; i++) {
@@ -305,7 +311,7 @@ static void join_arrays(Joined *j, const Kernel *k) {
   }
 }
 
-/* The code of kernel number `kernel` at `b`, a barrier before it where `apart`. */
+/* Emits the code of kernel number `kernel` at `b`; if `apart`, with a barrier before it. */
 static void join_kernel(Joined *j, Builder *b, int kernel, bool apart) {
   const Kernel *k = &j->s->m->kernels[kernel];
   Value *at[MAX_RANK];
@@ -333,7 +339,7 @@ static void join_kernel(Joined *j, Builder *b, int kernel, bool apart) {
 
 static void join_ops(Joined *j, Builder *b, int n, const HostOp *op);
 
-/* `turns` runs of `seq` at `b`, over and over: `n` times, or once where that is NULL. */
+/* Emits `turns` runs of `seq` at `b`; if `n` is not NULL, in a loop of `n` iterations. */
 static void join_runs(Joined *j, Builder *b, const HostSeq *seq, int64_t turns, Value *n) {
   Builder in = *b;
   if (n) {
@@ -345,7 +351,7 @@ static void join_runs(Joined *j, Builder *b, const HostSeq *seq, int64_t turns, 
     join_ops(j, &in, seq->nops, seq->ops);
 }
 
-/* The rounds of loop `l`, which is whole, at `b`. */
+/* Emits the rounds of loop `l`, which is whole, at `b`. */
 static void join_loop(Joined *j, Builder *b, const HostLoop *l) {
   int64_t left = rounds_of(l);
   Value *rest = left < 0 ? build2(b, OP_MAX, build_affine(b, j->s->m, l->most), build_int(b, TY_I64, 0)) : NULL;
@@ -365,7 +371,7 @@ static void join_loop(Joined *j, Builder *b, const HostLoop *l) {
   }
 }
 
-/* The `n` operations at `op` at `b`. */
+/* Emits the `n` operations at `op` at `b`. */
 static void join_ops(Joined *j, Builder *b, int n, const HostOp *op) {
   for (int i = 0; i < n; i++) {
     if (op[i].kind == HOST_LAUNCH)
@@ -379,7 +385,7 @@ static void join_ops(Joined *j, Builder *b, int n, const HostOp *op) {
 
 /* ---- the host part */
 
-/* The first kernel that is launched by the `n` operations at `op` (last: the last one); -1: there is none. */
+/* The first (`last`: the last) kernel that the `n` operations at `op` launch; -1 if there is none. */
 static int some_kernel(const Module *m, int n, const HostOp *op, bool last) {
   int found = -1;
   for (int i = 0; i < n && (found < 0 || last); i++) {
@@ -390,7 +396,7 @@ static int some_kernel(const Module *m, int n, const HostOp *op, bool last) {
   return found;
 }
 
-/* A name for a kernel of what `from` to `to` do. */
+/* A new name for a kernel that does the work of kernels `from` to `to`. */
 static const char *joined_name(const Module *m, const Kernel *from, const Kernel *to) {
   size_t same = 0, n = strlen(m->name);
   while (from->name[same] && from->name[same] == to->name[same])
@@ -405,7 +411,7 @@ static const char *joined_name(const Module *m, const Kernel *from, const Kernel
   return name;
 }
 
-/* Makes a kernel of the `n` operations at `op`: its number. */
+/* Makes one kernel of the `n` operations at `op`. Returns its number. */
 static int join(Small *s, int n, const HostOp *op) {
   Module *m = s->m;
   const Kernel *from = &m->kernels[some_kernel(m, n, op, false)], *to = &m->kernels[some_kernel(m, n, op, true)];
@@ -429,7 +435,7 @@ static int join(Small *s, int n, const HostOp *op) {
   return m->nkernels - 1;
 }
 
-/* Leaves of loop `l`, and of those within it, rounds of nothing, which renew nothing either. */
+/* Empties the rounds of loop `l` and of the loops within it: they launch, swap and renew nothing. */
 static void empty_loop(const Small *s, int l) {
   HostLoop *loop = &s->m->host.loops[l];
   loop->nrenewed = 0;
@@ -444,14 +450,14 @@ static void empty_loop(const Small *s, int l) {
   }
 }
 
-/* Adds the swap of buffers `a` and `b` to `out`, which has led to `at`. */
+/* Adds the swap of buffers `a` and `b` to `out`, and updates the meanings `at`. */
 static void push_swap(const Small *s, HostSeq *out, int a, int b, int32_t *at) {
   HostOp swap = {.kind = HOST_SWAP, .a = a, .b = b};
   ARENA_PUSH(s->m->arena, out->ops, out->nops, swap);
   host_swap(&(HostSeq){.nops = 1, .ops = &swap}, 0, at);
 }
 
-/* The buffer that stands for `memory` by `at`. */
+/* The buffer that stands for `memory` according to `at`. */
 static int buffer_with(const int32_t *at, int32_t memory) {
   int b = 0;
   while (at[b] != memory)
@@ -459,8 +465,8 @@ static int buffer_with(const int32_t *at, int32_t memory) {
   return b;
 }
 
-/* Adds to `out` swaps by which buffers stand for what `end` says. What a field's second buffer has behind a swap nobody
- * needs, so these come last, each once. */
+/* Adds to `out` swaps that give buffers the meanings `end`. Nobody needs the contents of a field's second buffer after
+ * its swap, so the swaps with second buffers come last, one for each buffer. */
 static void push_swaps(const Small *s, const int32_t *end, HostSeq *out) {
   const Module *m = s->m;
   int32_t *now = ARENA_ARRAY(s->c->arena, int32_t, m->nbuffers + 1),
@@ -482,8 +488,8 @@ static void push_swaps(const Small *s, const int32_t *end, HostSeq *out) {
       push_swap(s, out, buffer_with(now, end[c]), c, now);
 }
 
-/* Adds to `out` what is left for the host of the `n` operations at `op`, behind their launch: rounds of nothing, and
- * swaps by which buffers stand for what they do behind them all. */
+/* Adds to `out` what the host still does for the `n` operations at `op`, after their launch: empty rounds, and swaps
+ * that give buffers the meanings that they have after all `n` operations. */
 static void push_rest(const Small *s, int n, const HostOp *op, HostSeq *out) {
   int32_t *end = ARENA_ARRAY(s->c->arena, int32_t, s->m->nbuffers + 1);
   for (int b = 0; b < s->m->nbuffers; b++)
@@ -497,13 +503,13 @@ static void push_rest(const Small *s, int n, const HostOp *op, HostSeq *out) {
     }
 }
 
-/* Is the operation of `seq` that is number `i` a launch beside the one before? */
+/* Is operation number `i` of `seq` a launch beside the one before it? */
 static bool is_beside(const HostSeq *seq, int i) {
   return i < seq->nops && seq->ops[i].kind == HOST_LAUNCH && seq->ops[i].beside;
 }
 
-/* How many points launches beside each other cover, of which number `i` of `seq` is the first: they run at the same
- * time as they are. INT64_MAX: one of them is not small. */
+/* The number of points of the launches that run beside each other from number `i` of `seq` on. INT64_MAX if one of them
+ * is not small. */
 static int64_t points_beside(const Small *s, const HostSeq *seq, int i) {
   int64_t points = 0, most;
   do {
@@ -514,7 +520,7 @@ static int64_t points_beside(const Small *s, const HostSeq *seq, int i) {
   return points;
 }
 
-/* How many of the operations of `seq` from number `i` on can be one launch; *size: what they are. */
+/* The number of operations of `seq` from number `i` on that can become one launch; *size is their size. */
 static int run_length(const Small *s, const HostSeq *seq, int i, Size *size) {
   int n = 0;
   *size = (Size){0, 0};
@@ -533,7 +539,7 @@ static int run_length(const Small *s, const HostSeq *seq, int i, Size *size) {
   return n;
 }
 
-/* Has what is launched by `seq` in a row become launches of one block. */
+/* Replaces runs of consecutive small launches in `seq` by launches of one block. */
 static void join_sequence(Small *s, HostSeq *seq) {
   HostSeq out = {.steps = seq->steps};
   for (int i = 0; i < seq->nops;) {
@@ -554,14 +560,14 @@ static void join_sequence(Small *s, HostSeq *seq) {
 
 /* ---- the pass */
 
-/* Counts the repeats in `seq` of each loop. */
+/* Counts for each loop the repeats in `seq`. */
 static void count_uses(Small *s, const HostSeq *seq) {
   for (int i = 0; i < seq->nops; i++)
     if (seq->ops[i].kind == HOST_REPEAT)
       s->uses[seq->ops[i].a]++;
 }
 
-/* Takes out the kernels of `m` from before number `count` that nothing launches any more. */
+/* Removes the kernels with numbers below `count` that nothing launches any more. */
 static void drop_kernels(PassContext *c, Module *m, int count) {
   bool *kept = ARENA_ARRAY(c->arena, bool, m->nkernels + 1);
   int32_t *number = ARENA_ARRAY(c->arena, int32_t, m->nkernels + 1), n = 0;
@@ -586,7 +592,7 @@ static void drop_kernels(PassContext *c, Module *m, int count) {
         q->ops[k].a = number[q->ops[k].a];
 }
 
-/* What of the module is small. */
+/* Finds the small kernels and whole loops of the module. */
 static void find_small(Small *s) {
   Module *m = s->m;
   HostSeq *q;
@@ -601,8 +607,8 @@ static void find_small(Small *s) {
     s->whole[l] = is_whole(s, l);
 }
 
-/* Finds the scalars by which points are counted: on the grid of options along0 and on, as they are by default where
- * these are left out. False: they are not known, or an option is wrong. */
+/* Finds the scalars from which points are counted, for a grid with the extents of options along0 and so on; the default
+ * is the grid under default params. False if the scalars are not known, or an option is wrong. */
 static bool find_grid(Small *s, int n, const PassOption *o) {
   static const char *const along[MAX_RANK] = {"along0", "along1", "along2", "along3"};
   const Const *usual = default_scalars(s->m);
@@ -615,11 +621,10 @@ static bool find_grid(Small *s, int n, const PassOption *o) {
   return ok && grid_scalars(s->m, size, &s->grid);
 }
 
-/* May launches of `m` be joined? Not where a launcher says by params which points of a part they store, one launch by
- * another one. */
+/* May launches of `m` be joined? Not if a launcher chooses by params which points of a part each launch stores. */
 static bool may_join(const Module *m) { return !m->part || box_equal(&m->part->gives, &m->grid); }
 
-/* The pass: the launches of steps and rounds, outer ones first. */
+/* The pass. It joins the launches of steps first, then those of rounds, from inner loops to outer ones. */
 Module *pass_small_launches(PassContext *c, Module *m, int n, const PassOption *o) {
   bool ok = true;
   int64_t points =

@@ -1,29 +1,31 @@
-/* specialize.c: adds a version without tests for tiles that touch no edge of any region. The body B of a kernel becomes
+/* specialize.c: adds a version without tests to each kernel, for tiles that touch no edge of any region. The body B of
+ * a kernel becomes
  *
- *   if interior { B with `inside` true and idx.* = operand + offset } else { B }
+ *     if interior { B with `inside` true and idx.* = operand + offset } else { B }
  *
- * where `interior` marks the choice; its condition is true for blocks away from edges (assume.h).
+ * `interior` is a mark on the `if`; the condition is true for blocks away from edges (assume.h). Later passes and the
+ * model read the mark.
  *
  * All assumptions follow from the condition, for any kernel IR; tests without an assumption stay in the inner version.
- * A kernel without a possible assumption, or with two versions already, keeps its body. The pass simplifies all kernels
- * at the end, so no pass `simplify` need follow. Later passes and the model read the mark `interior` of the `if`.
+ * A kernel keeps its body if nothing can be assumed, or if it has two versions already. The pass simplifies all kernels
+ * at the end, so no pass `simplify` need follow.
  *
- * The model uses `inner=1`: a kernel whose edges pass `split-edges` would move to a kernel of their own becomes the
- * inner kernel, and there is no kernel for the edges. */
+ * With `inner=1`, for the model, a kernel whose edges pass `split-edges` would move to a kernel of their own becomes
+ * the inner kernel, and there is no kernel for the edges. */
 #include "passes/plan/cost/estimate.h"
 #include "passes/kernel/assume.h"
 #include "passes/kernel/inner.h"
 
-/* How many tests of the form lo <= u <= hi `p` needs. */
+/* The number of tests of the form lo <= u <= hi that `p` needs. */
 static int tests_of(const Part *p) { return p->nlo > p->nhi ? p->nlo : p->nhi; }
 
-/* Number i of the n bounds at v; the last one again if there are no more. */
+/* Bound i of the n bounds at v; the last one if i >= n. */
 static Affine bound_at(const Affine *v, int n, int i) { return v[i < n ? i : n - 1]; }
 
-/* `*all` and `x`; `*all` may be NULL. */
+/* Sets `*all` to the conjunction of `*all` (may be NULL) and `x`. */
 static void build_conjunction(Builder *b, Value **all, Value *x) { *all = *all ? build2(b, OP_AND, *all, x) : x; }
 
-/* The condition as a value, as few inside ops as there are: each tests up to MAX_RANK parts. */
+/* Builds the condition with as few inside ops as possible; each tests up to MAX_RANK parts. */
 static Value *build_condition(Builder *b, const Condition *c) {
   Value *u[MAX_PARTS], *coords[MAX_RANK], *all = NULL;
   int most = 0;
@@ -48,7 +50,7 @@ static Value *build_condition(Builder *b, const Condition *c) {
   return all;
 }
 
-/* The choice between versions of a body under the condition found, with none yet: the last op of a block by itself. */
+/* Builds, in a block of its own, the choice between versions under the condition in `s`; the versions are empty. */
 static Op *build_choice(Assumptions *s, const Kernel *k) {
   Block *body = block_new(s->arena, NULL);
   Builder b = builder_at_end(s->arena, body);
@@ -58,7 +60,7 @@ static Op *build_choice(Assumptions *s, const Kernel *k) {
   return both;
 }
 
-/* Makes the choice `both` the body of `k`: the second version keeps the ops that this has. */
+/* Makes the choice `both` the body of `k`; the old ops become the second version. */
 static void build_versions(Assumptions *s, Kernel *k, Op *both) {
   both->blocks[0] = block_clone(s->arena, k->body, both, NULL);
   both->blocks[1] = k->body;
@@ -67,7 +69,8 @@ static void build_versions(Assumptions *s, Kernel *k, Op *both) {
   assumptions_apply(s, both->blocks[0]);
 }
 
-/* Leaves of `k` the version for the interior alone, if pass split-edges would give the edges a kernel of their own. */
+/* Keeps only the interior version of `k`, if pass split-edges would move the edges to a kernel of their own. False if
+ * not. */
 static bool build_inner(Assumptions *s, Module *m, Kernel *k, Op *both) {
   Inner inner[MAX_RANK];
   for (Op *op = both->parent->first; op; op = op->next)
@@ -84,8 +87,7 @@ static bool build_inner(Assumptions *s, Module *m, Kernel *k, Op *both) {
   return true;
 }
 
-/* Specializes kernel `k`, or (`inner`) leaves its interior alone if that can be; true if there was something to gain.
- */
+/* Specializes kernel `k`, or (`inner`) keeps only its interior version if possible. True if something was assumed. */
 static bool specialize(PassContext *c, Module *m, Kernel *k, bool inner) {
   Assumptions *s = kernel_has_versions(k) ? NULL : assumptions_find(c, m, k, NULL);
   if (!s)
@@ -98,8 +100,8 @@ static bool specialize(PassContext *c, Module *m, Kernel *k, bool inner) {
   return true;
 }
 
-/* Has the first of the versions that `k`, a kernel of a frame, has by itself do without what holds where it touches no
- * edge either: its condition takes that, too. */
+/* Kernel `k` of a frame has two versions of its own. Where the first version runs and the tile also touches no other
+ * edge, more tests hold: adds that condition to the choice, and removes these tests from the first version. */
 static void sharpen(PassContext *c, Module *m, Kernel *k) {
   for (Op *op = k->body->first; op; op = op->next) {
     Assumptions *s = op->flags & IF_INTERIOR ? assumptions_within(c, m, k, op) : NULL;

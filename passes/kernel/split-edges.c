@@ -1,59 +1,53 @@
-/* split-edges.c: moves the blocks at the edges to a kernel of their own. Pass specialize makes `if interior { A } else
- * { B }` of a body. Compiled as one kernel, every block takes the registers of B, which needs more of them. If the
- * interior blocks are a box of the grid of blocks, kernel
+/* split-edges.c: moves the blocks at edges to a kernel of their own. Pass specialize turns a body into `if interior { A
+ * } else { B }`. As one kernel, every block takes the registers of B, which needs more of them. If the interior blocks
+ * form a box of the grid of blocks, kernel
  *
- *   @k covers [N, M] by [8, 32] { if interior { A } else { B } }      launch @k
+ *     @k covers [N, M] by [8, 32] { if interior { A } else { B } }      launch @k
  *
  * becomes
  *
- *   @k covers [N - 16, M - 64] by [8, 32] { A }                       launch @k_edge
- *   @k_edge covers [N, M] by [8, 32] without [N - 16, M - 64] { B }   launch @k beside
+ *     @k covers [N - 16, M - 64] by [8, 32] { A }                       launch @k_edge
+ *     @k_edge covers [N, M] by [8, 32] without [N - 16, M - 64] { B }   launch @k beside
  *
- * with the blocks of both moved to their tiles. The edge is launched first, so that the interior blocks, which are all
- * alike, fill the device after it. In a kernel with idle blocks
+ * with the blocks of both moved to their tiles. The edge kernel is launched first, so that the interior blocks, which
+ * all take the same time, fill the device after it. A kernel with idle blocks (`idle from [16, 32] to [N - 17, M -
+ * 33]`) is not split; it loses its idle blocks (idle-blocks.c).
  *
- *   @k covers [N, M] by [8, 32] idle from [16, 32] to [N - 17, M - 33] { B }
+ * The box: in each dimension the `inside` ops bound a multiple of one block number, b * tile, from below by a constant
+ * and from above by bounds that differ by constants. So the interior kernel `covers` the points up to that bound, and
+ * adds a constant to its block numbers. If bounds do not differ by constants, the first interior block and the end of
+ * the last one are lets, `KERNEL.begin.D` and `KERNEL.end.D`. That is so for layers whose width is a param, and in a
+ * part of a grid, whose tiles begin at `part.first.D`.
  *
- * these are omitted (idle-blocks.c).
+ * The edge kernel names the box that it leaves out (`without`, see docs/ir.md), and its blocks are numbered in one
+ * dimension. A block finds its place dimension by dimension: a number along dimension 0 without interior blocks stands
+ * for all blocks of the dimensions behind it, any other number for those that are not interior, and among these the
+ * search goes on. That takes one division a block for each dimension but the last.
  *
- * The box: each dimension's `inside` bounds a multiple of one block number, b * tile, from below by a constant and from
- * above by bounds that differ by constants. So the interior kernel `covers` what that bound leaves, like any kernel,
- * and adds a constant to its block numbers. The edge kernel says what it leaves out (`without`, see docs/ir.md); its
- * blocks are numbered in one dimension. They are found dimension by dimension: a number along dimension 0 that has no
- * interior blocks stands for all blocks of the dimensions behind it, any other for those that are not interior, and
- * among these the search goes on. That is a division for each dimension but the last, once a block.
+ * A kernel stays whole if
  *
- * If bounds do not differ by constants, the first interior block and the end of the last one are lets, `KERNEL.begin.D`
- * and `KERNEL.end.D`: for layers whose width is a param, or in a part of a grid, whose tiles begin at `part.first.D`.
+ * - the condition has another form,
+ * - its threads do not cooperate (no barrier, no shuffle), have few points, and B is neither long (300 ops) nor three
+ *   times as long as A, because such kernels have enough registers,
+ * - it has idle blocks, or
+ * - the kernel that is launched instead of it, or that it is launched instead of, stays whole.
  *
- * A kernel stays whole if the condition has another form; if its threads do not cooperate (no barrier, no shuffle) and
- * B is neither long (300 ops) nor three times as long as A, because such kernels have enough registers; and if it has
- * idle blocks. A kernel and the kernel that is launched instead of it are split both or not at all. `-edges=along`
- * omits the pass; so does the default on grids known to have fewer than 2^22 points, where a launch takes no longer
- * than the wait between two launches.
+ * `-edges=along` omits the pass; so does the default on grids known to have fewer than 2^22 points, where a launch
+ * takes no longer than the wait between two launches.
  *
- * Registers of a thread, from ptxas for sm_90 (whole, and then interior / edge):
+ * Registers of a thread, from ptxas for sm_90: whole; interior / edge. "+ 60 B" means 60 bytes spilled.
  *
- * - program: star1d1r; f32 overlap: 32; 27 / 32; f32 stream: 78; 40 / 72; f64 overlap: 38; 32 / 38; f64 stream: 58; 40
- *   / 60
- * - program: star1d3r; f32 overlap: 32; 32 / 32; f32 stream: 72; 40 / 72; f64 overlap: 39; 32 / 39; f64 stream: 64; 48
- *   / 72
- * - program: star2d1r; f32 overlap: 66; 32 / 80; f32 stream: 168; 127 / 168; f64 overlap: 86; 64 / 108; f64 stream:
- *   111; 96 / 112
- * - program: star2d2r; f32 overlap: 79; 32 / 78; f32 stream: 128; 124 / 128; f64 overlap: 110; 60 / 102; f64 stream:
- *   96; 88 / 96
- * - program: star2d4r; f32 overlap: 138; 40 / 126; f32 stream: 112; 89 / 118; f64 overlap: 178; 64 / 188; f64 stream:
- *   122; 94 / 114
- * - program: box2d1r; f32 overlap: 74; 40 / 72; f32 stream: 127; 113 / 128; f64 overlap: 104; 66 / 98; f64 stream: 254;
- *   178 / 254
- * - program: box2d2r; f32 overlap: 59; 40 / 55; f32 stream: 118; 95 / 113; f64 overlap: 104; 64 / 78; f64 stream: 255 +
- *   60 B spilled; 255 + 52 B spilled / 255 + 48 B spilled
- * - program: star3d1r; f32 overlap: 64; 32 / 78; f32 stream: 127; 125 / 127; f64 overlap: 58; 32 / 53; f64 stream: 124;
- *   124 / 124
- * - program: star3d2r; f32 overlap: 32; f32 stream: 128 + 224 B spilled; 98 / 128 + 224 B spilled; f64 overlap: 32; f64
- *   stream: 128 + 96 B spilled; 116 / 128 + 96 B spilled
- * - program: box3d1r; f32 overlap: 107; 55 / 78; f32 stream: 108; 101 / 104; f64 overlap: 34; f64 stream: 124; 122 /
- *   102
+ *     program    f32 overlap      f32 stream                   f64 overlap       f64 stream
+ *     star1d1r   32; 27 / 32      78; 40 / 72                  38; 32 / 38       58; 40 / 60
+ *     star1d3r   32; 32 / 32      72; 40 / 72                  39; 32 / 39       64; 48 / 72
+ *     star2d1r   66; 32 / 80      168; 127 / 168               86; 64 / 108      111; 96 / 112
+ *     star2d2r   79; 32 / 78      128; 124 / 128               110; 60 / 102     96; 88 / 96
+ *     star2d4r   138; 40 / 126    112; 89 / 118                178; 64 / 188     122; 94 / 114
+ *     box2d1r    74; 40 / 72      127; 113 / 128               104; 66 / 98      254; 178 / 254
+ *     box2d2r    59; 40 / 55      118; 95 / 113                104; 64 / 78      255 + 60 B; 255 + 52 B / 255 + 48 B
+ *     star3d1r   64; 32 / 78      127; 125 / 127               58; 32 / 53       124; 124 / 124
+ *     star3d2r   32               128 + 224 B; 98 / 128 + 224 B   32             128 + 96 B; 116 / 128 + 96 B
+ *     box3d1r    107; 55 / 78     108; 101 / 104               34                124; 122 / 102
  *
  * Measured: docs/lab/streaming.md#kernels-of-their-own-for-tiles-at-edges. */
 #include <string.h>
@@ -61,11 +55,12 @@
 #include "passes/kernel/inner.h"
 #include "passes/passes.h"
 
-/* A version for edges of so many ops at least, so many times those of the other, is long. */
+/* A thread with MANY_POINTS points has many. An edge version is long if it has at least LONG_EDGES ops and LONGER times
+ * those of the other version. */
 enum { MANY_POINTS = 8, LONG_EDGES = 300, LONGER = 3 };
 
-/* What becomes of one kernel: the op that chooses the version (NULL: nothing), the box of interior blocks, and the
- * number of the kernel for the rest. */
+/* The plan for one kernel: the op that chooses between versions (NULL: the kernel stays whole), the box of interior
+ * blocks, and the number of the edge kernel. */
 typedef struct Split {
   Op *versions;
   Inner inner[MAX_RANK];
@@ -77,7 +72,7 @@ typedef struct Split {
 /* x / y, rounded up. */
 static int64_t ceil_div(int64_t x, int64_t y) { return x / y + (x % y > 0); }
 
-/* Keeps bound `x` for launch time. False if there is no room. */
+/* Keeps bound `x` until launch. False if there is no room. */
 static bool keep_bound(Affine *bounds, int32_t *n, Affine x) {
   if (*n == MOST_BOUNDS)
     return false;
@@ -99,8 +94,8 @@ bool inner_restrict(Inner *in, Affine lo, Affine hi, int64_t tile) {
   return true;
 }
 
-/* Is `op` an inside of nothing but first points of tiles? Then takes the blocks out of `inner` for which it is false.
- */
+/* If `op` is an inside of first points of tiles only, restricts `inner` to the blocks for which it holds, else returns
+ * false. */
 static bool restrict_by_inside(Ranges *r, const Op *op, Inner *inner) {
   for (int i = 0; i < op->noperands; i++) {
     Linear f = linear_of(r, op->operands[i]);
@@ -114,14 +109,14 @@ static bool restrict_by_inside(Ranges *r, const Op *op, Inner *inner) {
   return true;
 }
 
-/* The same for a condition made of insides. */
+/* The same for a conjunction of insides. */
 static bool restrict_by(Ranges *r, const Value *v, Inner *inner) {
   if (v->def && v->def->code == OP_AND)
     return restrict_by(r, v->def->operands[0], inner) && restrict_by(r, v->def->operands[1], inner);
   return v->def && v->def->code == OP_INSIDE && restrict_by_inside(r, v->def, inner);
 }
 
-/* Sets *user, a bool, if `op` is one by which threads of a block work together (a block_walk callback). */
+/* Sets *user, a bool, if `op` makes threads of a block cooperate (a block_walk callback). */
 static void note_together(void *user, Op *op) {
   *(bool *)user |=
       op_is_barrier(op) || op->code == OP_SHUFFLE || op->code == OP_SHUFFLE_UP || op->code == OP_SHUFFLE_DOWN;
@@ -139,8 +134,8 @@ int64_t inner_ops(Block *b) {
   return ops;
 }
 
-/* Is the version for blocks at edges of `k` much longer than that for others, so that these would take registers that
- * they do not need? */
+/* Is the version for blocks at edges of `k` much longer than the other version, so that the other blocks would take
+ * registers without need? */
 static bool has_long_edges(const Kernel *k) {
   int64_t ops[2] = {0, 0};
   for (const Op *op = k->body->first; op; op = op->next)
@@ -149,12 +144,13 @@ static bool has_long_edges(const Kernel *k) {
   return ops[1] >= LONG_EDGES && ops[1] >= LONGER * ops[0];
 }
 
-/* Sets *user, a bool, if `op` is a loop whose rounds are made one after the other (a block_walk callback). */
+/* Sets *user, a bool, if `op` is a loop that is not unrolled and whose rounds are not independent (a block_walk
+ * callback). */
 static void note_rounds(void *user, Op *op) {
   *(bool *)user |= op->code == OP_FOR && !(op->flags & (FOR_UNROLL | FOR_APART));
 }
 
-/* Has a thread of `k` so many points, whose code is written out, that they take most of the registers? */
+/* Has a thread of `k` so many points, with unrolled code, that they take most of the registers? */
 static bool has_many_points(const Kernel *k) {
   int64_t points = 1, threads = 1;
   bool rounds = false;
@@ -166,9 +162,10 @@ static bool has_many_points(const Kernel *k) {
   return points >= MANY_POINTS * threads && !rounds;
 }
 
-/* Is it worthwhile to split `k`? Where each thread works for itself, on few points, there are registers enough for both
- * versions, unless one has much more to do. Kernels with idle blocks follow each other: two beside each other would
- * have each of them wait for both to end, where one may begin before the one ahead of it has ended. */
+/* Does it pay to split `k`? If each thread works for itself on few points, the registers suffice for both versions,
+ * unless one is much longer. Kernels with idle blocks are not split: such kernels follow each other, and each of two
+ * launches beside each other would have to wait for both launches before it, while a single launch may begin before the
+ * one ahead of it has ended. */
 bool inner_is_worthwhile(const Kernel *k) {
   bool together = false;
   block_walk(k->body, note_together, &together);
@@ -182,7 +179,7 @@ bool inner_blocks(Ranges *r, const Value *condition, Inner *inner) {
   return inner_is_worthwhile(k) && restrict_by(r, condition, inner);
 }
 
-/* Finds the versions of `k` and the box of blocks that the first of them is for. */
+/* Finds the versions of `k` and the box of blocks of the first version. */
 static Split find_split(Ranges *r, const Kernel *k) {
   Split s = {NULL, {{0}}, -1};
   for (Op *op = k->body->first; op && !s.versions; op = op->next)
@@ -193,15 +190,15 @@ static Split find_split(Ranges *r, const Kernel *k) {
 
 /* ---------------------------------------------------------------- bounds that are known at launch */
 
-/* A new let of `m`, about kernel `k` and dimension `d`, that `expr` computes: its number. */
+/* Adds a let to `m` for kernel `k` and dimension `d` with the expression `expr`. Returns its number. */
 static int32_t add_let(Module *m, const Kernel *k, const char *what, int d, Block *expr) {
   const char *name = arena_printf(m->arena, "%s.%s.%d", k->name, what, d);
   ARENA_PUSH(m->arena, m->scalars, m->nscalars, ((Scalar){.name = name, .type = TY_I64, .expr = expr}));
   return m->nscalars - 1;
 }
 
-/* The number of the let that is the largest (OP_MAX) or smallest of `x` and the `n` bounds, and with `tile` the number
- * of blocks that cover so many points. */
+/* Adds a let with the largest (OP_MAX) or smallest (OP_MIN) of `x` and the `n` bounds; if `tile` is not 0, with the
+ * number of blocks that cover that many points. Returns its number. */
 static int32_t add_extreme(Module *m, const Kernel *k, int d, Opcode code, Affine x, int n, const Affine *bounds,
                            int64_t tile) {
   Block *expr = block_new(m->arena, NULL);
@@ -215,8 +212,8 @@ static int32_t add_extreme(Module *m, const Kernel *k, int d, Opcode code, Affin
   return add_let(m, k, tile ? "begin" : "end", d, expr);
 }
 
-/* Makes lets of the bounds along dimension `d` that are known at launch, and has the extent count from the first
- * interior block on. */
+/* Makes lets of the bounds along dimension `d` that are known only at launch, and makes the extent count from the first
+ * interior block. */
 static void settle(Module *m, const Kernel *k, int d, Inner *in) {
   int64_t tile = k->tile[d];
   Arena *a = m->arena;
@@ -237,7 +234,7 @@ void inner_settle(Module *m, const Kernel *k, Inner *inner) {
 
 /* ---------------------------------------------------------------- the two kernels */
 
-/* Puts the ops of `b` before `at`. */
+/* Moves the ops of `b` before `at`. */
 static void splice(Block *b, Op *at) {
   for (Op *op = b->first, *next; op; op = next) {
     next = op->next;
@@ -247,7 +244,7 @@ static void splice(Block *b, Op *at) {
   }
 }
 
-/* Leaves only version `keep` of the op that chooses one, number `place` among the ops of `body`. */
+/* Replaces the op that chooses between versions, number `place` among the ops of `body`, by version `keep`. */
 static void keep_version(Block *body, int place, int keep) {
   Op *op = body->first;
   while (place--)
@@ -256,7 +253,7 @@ static void keep_version(Block *body, int place, int keep) {
   op_unlink(op);
 }
 
-/* The place of `op` in its block. */
+/* The number of ops before `op` in its block. */
 static int place_of(const Op *op) {
   int n = 0;
   while ((op = op->prev))
@@ -264,7 +261,7 @@ static int place_of(const Op *op) {
   return n;
 }
 
-/* Replaces the block ops of `b` by the values at `number`. */
+/* Replaces the block ops of `b` by the values `number`. */
 static void replace_blocks(Block *body, Block *b, Value *const *number) {
   for (Op *op = b->first, *next; op; op = next) {
     next = op->next;
@@ -288,7 +285,7 @@ void inner_renumber(Kernel *k, Block *before, Value *const *number) {
   }
 }
 
-/* A block of code that is being made, and short names for what it is made of. */
+/* Short names for ops on i64. */
 static Value *number(Builder *b, int64_t x) { return build_int(b, TY_I64, x); }
 static Value *add(Builder *b, Value *x, Value *y) { return build2(b, OP_ADD, x, y); }
 static Value *sub(Builder *b, Value *x, Value *y) { return build2(b, OP_SUB, x, y); }
@@ -299,7 +296,8 @@ static Affine first_of(Arena *a, const Inner *in) {
   return in->begin < 0 ? affine_const(in->first) : affine_scalar(a, in->begin);
 }
 
-/* The number of blocks of `tile` points that cover `extent`, of which those at the ends take `over` beside. */
+/* Builds the number of blocks of `tile` points that cover `extent`, if blocks at the ends cover `over` more points in
+ * all. */
 static Value *build_count(Builder *b, const Module *m, Affine extent, int64_t over, int64_t tile) {
   Value *points = build2(b, OP_MAX, build_affine(b, m, affine_add_const(extent, -over)), number(b, 0));
   if (over)
@@ -307,21 +305,23 @@ static Value *build_count(Builder *b, const Module *m, Affine extent, int64_t ov
   return build2(b, OP_DIV, add(b, points, number(b, tile - 1)), number(b, tile));
 }
 
-/* What the search for an edge block's place knows: `left`, its number among the blocks that it may still be; `all`, how
- * many blocks there are for one number along dimension d, and `border`, how many of those are not interior if that
- * number is one of interior blocks; `bordered`, whether it is one in all dimensions before d (NULL: it is). */
+/* The state of the search for an edge block's place in dimension d. left: the block's number among the blocks that are
+ * still possible. all[d]: the number of blocks with one given number along dimension d. border[d]: how many of these
+ * are not interior, if that number is one of interior blocks. bordered: are the numbers in all dimensions before d
+ * those of interior blocks? (NULL: true) */
 typedef struct Search {
   Builder *b;
   Value *left, *bordered, *all[MAX_RANK], *border[MAX_RANK];
 } Search;
 
-/* x if all dimensions before are those of interior blocks, else y. */
+/* x if the numbers in all earlier dimensions are those of interior blocks, else y. */
 static Value *if_bordered(Search *s, Value *x, Value *y) {
   return s->bordered ? build3(s->b, OP_SELECT, s->bordered, x, y) : x;
 }
 
-/* The block's number along dimension `d`, where `inner` blocks from `first` on are interior. Numbers before those have
- * `all` blocks each, then come those with `border`, then again with `all`; in the last dimension that is 1, 0 and 1. */
+/* Builds the block's number along dimension `d`, where numbers `first` to `first` + `inner` - 1 are those of interior
+ * blocks. Numbers before these have `all` blocks each, these have `border`, and numbers after them `all`; in the last
+ * dimension that is 1, 0 and 1. */
 static Value *build_place(Search *s, int d, bool last, Value *first, Value *inner) {
   Builder *b = s->b;
   Value *before = mul(b, first, s->all[d]), *beside = mul(b, inner, s->border[d]);
@@ -354,13 +354,13 @@ void inner_edge_places(Builder *b, const Module *m, const Kernel *k, const Affin
     places[d] = build_place(&s, d, d == k->rank - 1, build_affine(b, m, first[d]), interior[d]);
 }
 
-/* In `places` those of a block of the interior kernel of `k`. */
+/* Builds the place of a block of the interior kernel of `k` in all dimensions. */
 static void build_inner_places(Builder *b, const Module *m, const Kernel *k, const Inner *inner, Value **places) {
   for (int d = 0; d < k->rank; d++)
     places[d] = add(b, build_dim(b, OP_BLOCK, d), build_affine(b, m, first_of(b->arena, &inner[d])));
 }
 
-/* What `k` looks at, with its blocks moved to those of `inner`. */
+/* The tests of `k` with its blocks moved to those of `inner`. */
 static const KernelTests *moved_tests(const Module *m, const Kernel *k, const Inner *inner) {
   KernelTests *t = ARENA_NEW(m->arena, KernelTests);
   *t = *k->tests;
@@ -371,7 +371,7 @@ static const KernelTests *moved_tests(const Module *m, const Kernel *k, const In
   return t;
 }
 
-/* What `k` looks at, if it leaves out blocks whose first have the numbers `first`. */
+/* The tests of `k` if it leaves out a box of blocks that begins with the numbers `first`. */
 static const KernelTests *tests_around(const Module *m, const Kernel *k, const Affine *first) {
   KernelTests *t = ARENA_NEW(m->arena, KernelTests);
   *t = *k->tests;
@@ -403,7 +403,7 @@ const char *inner_name(const Module *m, const Kernel *k, const char *part) {
   return name;
 }
 
-/* Makes kernel `i` of `m` the interior one, and adds the edge kernel. */
+/* Makes kernel `i` of `m` the interior kernel, and adds the edge kernel. */
 static void split_kernel(Module *m, int i, Split *s) {
   Kernel *k = &m->kernels[i], edge = *k;
   int place = place_of(s->versions);
@@ -438,8 +438,8 @@ static void split_kernel(Module *m, int i, Split *s) {
 
 /* ---------------------------------------------------------------- modules */
 
-/* What becomes of each kernel of `m`. A kernel and those that it is launched instead of are split all or none, so that
- * the same one of them runs at the edge and inside. */
+/* Decides for each kernel of `m` whether it is split. A kernel and those that it is launched instead of are split all
+ * or none, so that edge and interior always run the same one of them. */
 static Split *find_splits(PassContext *c, Module *m) {
   Split *s = ARENA_ARRAY(c->arena, Split, m->nkernels + 1);
   for (int i = 0; i < m->nkernels; i++) {
@@ -456,7 +456,7 @@ static Split *find_splits(PassContext *c, Module *m) {
   return s;
 }
 
-/* The pass: every kernel of the module that has two versions, or idle blocks. */
+/* The pass. It splits kernels with two versions, and removes idle blocks. */
 Module *pass_split_edges(PassContext *c, Module *m, int n, const PassOption *o) {
   (void)n, (void)o;
   int count = m->nkernels;

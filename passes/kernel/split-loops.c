@@ -1,65 +1,69 @@
-/* split-loops.c: long loops of tiles at edges in three parts. In the version for the tiles at edges that pass
- * specialize made, a loop whose rounds go along a dimension is run in three parts, and the one in the middle does
- * without the tests that hold in all its rounds, those along that dimension. Its bounds are computed by the block from
- * the same conditions (assume.h), solved for the loop's number:
+/* split-loops.c: splits long loops of tiles at edges into three parts; the middle part does without the tests that hold
+ * in all its rounds. In the version for tiles at edges that pass specialize made, a loop whose rounds go along a
+ * dimension becomes
  *
- *   if interior { ... } else {
- *     for part = 0 to 2 parts 9 {
- *       for (part ? last : lo) to (part ? hi : first) edges { B }
- *       for first to (part ? first : last) middle { B without }
+ *     if interior { ... } else {
+ *       for part = 0 to 2 parts 9 {
+ *         for (part ? last : lo) to (part ? hi : first) edges { B }
+ *         for first to (part ? first : last) middle { B without }
+ *       }
  *     }
- *   }
  *
- * The marks say which loop is what, and how many rounds the streaming loop has; the model reads them.
+ * `parts` is the number of rounds of the original loop; `edges` and `middle` mark the two copies of the body. The model
+ * reads these marks.
  *
- * The tests are those on coordinates c + t, where t is the loop's number and c is the same for the whole tile apart
- * from what is bounded. The same conditions as in `specialize` then bound c's block part + t, and so t from `first` to
- * `last`, which each block computes once, to whole rounds. Of an `inside` only these coordinates go; the others, and
- * maps that are made before the loop, stay. What is left of a test in the middle loop is the same for all rows: one
- * mask that waits in a register. Loops with results, of fewer than 4 rounds or without constant bounds are left, and
- * bodies of more than 20000 values: their code is long as it is. Streamed tiles of rank 3 use it: there half of the
- * tiles are at an edge, most of them along dimension 0, where only a few rows of the stream are. (Before, a version of
- * the kernel without these tests was for tiles that touch no edge along dimension 0, a quarter of all.) Instructions
- * for four steps of the stream, counted in the code of ptxas 13.0 for sm_90 at the defaults for 768^3, f32: interior,
- * middle, the other two
+ * The tests in question are on coordinates c + t, where t is the loop's number and c is the same for the whole tile
+ * apart from parts with constant bounds. The conditions of `specialize` (assume.h) bound c's block part + t, and so
+ * restrict t to `first` .. `last`, which each block computes once, as whole rounds. In the middle loop an `inside`
+ * loses only these coordinates; its other coordinates, and maps that are made before the loop, stay. The remaining test
+ * is the same for all rows: one mask that stays in a register.
  *
- *   program    interior   middle   others
- *   star3d1r   1267       1395     1689
- *   star3d2r   1277       1303     1523
- *   box3d1r    2094       2178     2388
+ * Not split are loops with results, loops of fewer than 4 rounds or without constant bounds, and bodies of more than
+ * 20000 values, which are long enough as they are.
  *
- * Bodies of more than 1000 ops are not split if their loads and stores take half as long again as their instructions,
- * or longer (bytes by the memory's bandwidth, instructions by the issue rate, and operations on f64 by theirs): such a
- * loop does not wait for tests, and twice the code takes ptxas more than twice as long. That is so of acoustic waves of
- * order 8, one time step a tile: tiles at edges then take it 0.35 s in place of 0.61, and spill less.
+ * The loop over two parts makes two copies of the body. Three consecutive loops would be half as much code again, and
+ * need 10 to 20 registers more in f64: star3d2r and box3d1r spilled 100 and 176 bytes that way, 0 and 108 this way.
  *
- * Three loops one behind the other are half as much code again, and need 10 to 20 registers more in f64: star3d2r and
- * box3d1r spilled 100 and 176 bytes that way, 0 and 108 this way. */
+ * Streamed tiles of rank 3 use the pass: half of them are at an edge, most of these along dimension 0, where only a few
+ * rows of the stream need tests. (An earlier way, a version of the kernel for tiles that touch no edge along dimension
+ * 0, served a quarter of all tiles.) Instructions for four steps of the stream, counted in code of ptxas 13.0 for sm_90
+ * at the defaults for 768^3, f32, in interior tiles, in the middle loop, and in the other two parts:
+ *
+ *     program    interior   middle   others
+ *     star3d1r   1267       1395     1689
+ *     star3d2r   1277       1303     1523
+ *     box3d1r    2094       2178     2388
+ *
+ * A body of more than 1000 ops is not split if its loads and stores take at least one and a half times as long as its
+ * instructions (bytes by the memory's bandwidth; instructions by the issue rate, and f64 operations by theirs): memory
+ * limits such a loop, so tests cost nothing, and ptxas takes more than twice as long for twice the code. Example:
+ * acoustic waves of order 8, one time step a tile; without the split ptxas takes 0.35 s in place of 0.61 for tiles at
+ * edges, and spills less. */
 #include "passes/base/tuning.h"
 #include "passes/base/weights.h"
 #include "passes/kernel/assume.h"
 #include "passes/passes.h"
 
-/* A loop from lo to hi that is to be split, and what is known of its rounds. */
+/* A loop from lo to hi that is to be split, and the assumptions about its rounds. */
 typedef struct LongLoop {
   Op *loop;
   int64_t lo, hi;
   Assumptions *rounds;
 } LongLoop;
 
-/* Short names for the numbers of a loop's rounds, which are made by `b`. */
+/* Short names for ops on the numbers of rounds. */
 static Value *number(Builder *b, int64_t x) { return build_int(b, TY_I64, x); }
 static Value *clamp(Builder *b, Value *x, Value *lo, Value *hi) {
   return build2(b, OP_MIN, build2(b, OP_MAX, x, lo), hi);
 }
 
-/* The least (sign -1) or greatest (sign 1) of `*all` and x; `*all` may be NULL. */
+/* Sets `*all` to the smaller (sign -1) or greater (sign 1) of `*all` and x; `*all` may be NULL. */
 static void build_extreme(Builder *b, int sign, Value **all, Value *x) {
   *all = *all ? build2(b, sign < 0 ? OP_MIN : OP_MAX, *all, x) : x;
 }
 
-/* In *first and *last the least and greatest number of the loop for which the condition holds, NULL if there is no such
- * bound. */
+/* Builds the smallest and the largest value of the loop's number for which the condition holds, *first and *last; NULL
+ * if there is no such bound. */
 static void build_rounds(Assumptions *s, Builder *b, Value **first, Value **last) {
   *first = *last = NULL;
   for (int i = 0; i < s->condition->n; i++) {
@@ -72,21 +76,21 @@ static void build_rounds(Assumptions *s, Builder *b, Value **first, Value **last
   }
 }
 
-/* The number that the loop of `w` has after so many rounds. */
+/* Builds the loop's number after `rounds` rounds. */
 static Value *build_number(Builder *b, const LongLoop *w, Value *rounds) {
   Value *x = build2(b, OP_ADD, build2(b, OP_MUL, rounds, number(b, w->loop->off[0])), number(b, w->lo));
   return build_convert(b, w->loop->operands[0]->type, x);
 }
 
-/* A copy of `loop`, which goes from lo to hi, where `b` is; `mark`: which part of it. */
+/* Builds a copy of `loop` from lo to hi at `b`; `mark` says which part it is. */
 static Op *build_part_of_loop(Builder *b, const Op *loop, Value *lo, Value *hi, int mark) {
   Op *part = build_for(b, lo, hi, loop->off[0], loop->flags | mark, 0, NULL);
   part->blocks[0] = block_clone(b->arena, loop->blocks[0], part, NULL);
   return part;
 }
 
-/* How many rounds of streaming loop `w` come before those for which the condition holds, given the least number `first`
- * for which it does (NULL: any). */
+/* Builds the number of rounds of loop `w` before the condition holds. first: the smallest loop number for which it
+ * holds (NULL: any). most: the upper limit, a multiple of the step. */
 static Value *build_before(Builder *b, const LongLoop *w, Value *first, Value *most) {
   int64_t by = w->loop->off[0];
   if (!first)
@@ -95,16 +99,17 @@ static Value *build_before(Builder *b, const LongLoop *w, Value *first, Value *m
   return build2(b, OP_DIV, build2(b, OP_ADD, first, number(b, by - 1)), number(b, by));
 }
 
-/* And how many it has up to the last of those, `before` at least, given the greatest number `last`. */
+/* Builds the number of rounds up to the last one for which the condition holds, at least `before`. last: the largest
+ * loop number for which it holds (NULL: any). */
 static Value *build_until(Builder *b, const LongLoop *w, Value *last, Value *most, Value *before) {
   int64_t by = w->loop->off[0];
   last = last ? clamp(b, build2(b, OP_ADD, last, number(b, by - w->lo)), number(b, 0), most) : most;
   return build2(b, OP_MAX, build2(b, OP_DIV, last, number(b, by)), before);
 }
 
-/* Puts in the place of streaming loop `w` a loop of two rounds: in the first the rounds of the streaming loop before
- * those for which the condition holds, and then those; in the second the rest. So there are two copies of the streamed
- * tile's body, not three, and few values that only the last part needs wait in registers during the middle. */
+/* Replaces streaming loop `w` by a loop of two rounds. The first runs the rounds of `w` before the condition holds, and
+ * then those where it holds; the second runs the rest. So the body exists twice, not three times, and few values that
+ * only the last part needs stay in registers during the middle part. */
 static void split_loop(const LongLoop *w) {
   Op *loop = w->loop;
   Assumptions *s = w->rounds;
@@ -129,13 +134,13 @@ static void split_loop(const LongLoop *w) {
   op_unlink(loop);
 }
 
-/* The streaming loops of a kernel that are to be split. */
+/* The streaming loops of a kernel that are split. */
 typedef struct LongLoops {
   LongLoop *all;
   int32_t n;
 } LongLoops;
 
-/* Is `op` a loop whose rounds can be parted: a long one that goes on by itself, between constants? */
+/* Is `op` a long loop with constant bounds that is not unrolled and has no results? */
 static bool is_long_loop(Op *op, LongLoop *w) {
   *w = (LongLoop){.loop = op};
   return op->code == OP_FOR && !op->nresults && !(op->flags & FOR_UNROLL) && value_is_int(op->operands[0], &w->lo) &&
@@ -143,8 +148,8 @@ static bool is_long_loop(Op *op, LongLoop *w) {
          (w->hi - w->lo) / op->off[0] < INT32_MAX;
 }
 
-/* What the rounds of a streaming loop take: its ops, their instructions, operations on f64 among them, and bytes to and
- * from buffers of `m`. */
+/* The work of one round of a streaming loop: ops, instructions, f64 operations among them, and bytes moved to and from
+ * buffers of `m`. */
 typedef struct RoundWork {
   const Module *m;
   bool fast_math;
@@ -162,8 +167,8 @@ static void count_op(void *user, Op *op) {
   w->bytes += buffer >= 0 ? op_elements(op) * type_size(buffer_type(w->m, buffer)) : 0;
 }
 
-/* Is streaming loop `w` long, and much busier with memory than with instructions? Then the tests that the part in the
- * middle does without are not what it waits for, and a second copy of its body is only more to compile. */
+/* Is the body of loop `w` long, and limited by memory rather than by instructions? Then the tests cost no time, and a
+ * second copy of the body would only take longer to compile. */
 static bool waits_for_memory(const PassContext *c, const Module *m, const LongLoop *w) {
   const TargetInfo *t = c->target;
   RoundWork work = {.m = m, .fast_math = m->fast_math};
@@ -180,9 +185,8 @@ static Block *edge_version(const Kernel *k) {
   return NULL;
 }
 
-/* The streaming loops among the ops of `b`, of `k`, that have tests which hold in some rounds and not in others, and
- * take time.
- */
+/* The streaming loops among the ops of `b` in `k` that have tests which hold in some rounds only, and for which a split
+ * pays. */
 static LongLoops find_long_loops(PassContext *c, Module *m, Kernel *k, const Block *b) {
   LongLoops loops = {0};
   for (Op *op = b->first; op; op = op->next) {

@@ -19,8 +19,9 @@
 
 #include <string.h>
 
-/* The work on a kernel of `n` values. uses[id]: by how many operands a value is used; inside[arm][id]: by how many of
- * what is to be moved into that arm. selects: the selects by `cond` that wait. */
+/* The state of the pass on a kernel of `n` values. uses[id]: the number of operands that use a value. inside[arm][id]:
+ * how many of these belong to ops that will move into that arm. selects: the waiting selects, all by condition
+ * `cond`. */
 typedef struct Branches {
   PassContext *c;
   Kernel *k;
@@ -46,10 +47,10 @@ static void note(void *user, Op *op) {
     x->uses[op->operands[i]->id]++;
 }
 
-/* Does `op` choose by the step alone, one way in few steps? */
+/* Is `op` a select that depends on the step alone and takes one operand in few steps? */
 static bool is_choice(const Op *op) { return op->code == OP_SELECT && value_step_share(op->operands[0]) > 0; }
 
-/* Does `op` use what a waiting select chooses? */
+/* Does `op` use the result of a waiting select? */
 static bool needs_waiting(const Branches *x, const Op *op) {
   for (int i = 0; i < op->noperands; i++)
     for (int k = 0; k < x->nselects; k++)
@@ -58,14 +59,14 @@ static bool needs_waiting(const Branches *x, const Op *op) {
   return false;
 }
 
-/* Notes that the `n` values are used within `arm`. */
+/* Counts a use within `arm` for each of the `n` values. */
 static void use_inside(Branches *x, int arm, int n, Value *const *values) {
   for (int i = 0; i < n; i++)
     if (is_numbered(x, values[i]))
       x->inside[arm][values[i]->id]++;
 }
 
-/* Into which arm `op` can move: 0 or 1; -1: into none. */
+/* The arm into which `op` can move, 0 or 1; -1 if none. */
 static int arm_of(const Branches *x, const Op *op) {
   if (!is_plain(op) || !is_numbered(x, op->results[0]) || !x->uses[op->results[0]->id])
     return -1;
@@ -75,8 +76,8 @@ static int arm_of(const Branches *x, const Op *op) {
   return -1;
 }
 
-/* Finds the ops of block `b` before `at` (NULL: its end) that can move into each arm, the last first, and how many
- * instructions they are. */
+/* Finds for each arm the ops of block `b` before `at` (NULL: all ops) that can move into it, last first. Returns their
+ * number of instructions. */
 static int32_t find_movable(Branches *x, Block *b, Op *at, int32_t n[2], Op **ops[2]) {
   int32_t instructions = 0;
   for (int arm = 0; arm < 2; arm++) {
@@ -97,7 +98,7 @@ static int32_t find_movable(Branches *x, Block *b, Op *at, int32_t n[2], Op **op
   return instructions;
 }
 
-/* Fills block `into` of an if with the `n` ops, the last first, and yields operand `operand` of each select. */
+/* Fills block `into` of an if with the `n` ops, given last first, and yields operand `operand` of each select. */
 static void fill_arm(const Branches *x, Block *into, int32_t n, Op *const *ops, int operand) {
   Value **values = ARENA_ARRAY(x->c->arena, Value *, x->nselects);
   for (int i = n - 1; i >= 0; i--) {
@@ -110,7 +111,7 @@ static void fill_arm(const Branches *x, Block *into, int32_t n, Op *const *ops, 
   build_yield(&b, x->nselects, values);
 }
 
-/* Makes an if of the waiting selects of block `b`, before `at`, if that saves enough. */
+/* Replaces the waiting selects of block `b` by an if before `at`, if that saves enough. */
 static void flush(Branches *x, Block *b, Op *at) {
   int32_t n[2];
   Op **ops[2];
@@ -134,7 +135,7 @@ static void flush(Branches *x, Block *b, Op *at) {
   x->selects = NULL;
 }
 
-/* The work on `b` and all nested in it. */
+/* Runs the pass on `b` and all nested blocks. */
 static void branch_block(Branches *x, Block *b) {
   for (Op *op = b->first, *next; op; op = next) {
     next = op->next;

@@ -1,33 +1,28 @@
-/* thin-regions.c: a version without what only thin regions need, for the tiles that meet none of them: a point source,
- * the row of receivers, a layer of a few points. The body B of a kernel, or that of its interior version, becomes
+/* thin-regions.c: separates the tiles that meet thin regions (a point source, a row of receivers, a layer of a few
+ * points) from the others, so that the others need neither the tests nor the registers of these regions. The body B of
+ * a kernel, or of its interior version, becomes
  *
- *   if meets { B } else { B with tests for thin regions false }
+ *     if meets { B } else { B with tests for thin regions false }
  *
- * As all blocks would take the registers of the first version, a kernel without an interior version becomes two, which
- * are launched beside each other,
+ * As one kernel, all blocks would take the registers of the first version. So a kernel without an interior version
+ * becomes two kernels, launched beside each other, if it pays to split its edges off (inner_is_worthwhile):
  *
- *   @k_thin covers [64, M] by [32, 64] { if meets { B } else { } }     launch @k_thin
- *   @k covers [N, M] by [32, 64] { if meets { } else { B without } }   launch @k beside
+ *     @k_thin covers [64, M] by [32, 64] { if meets { B } else { } }     launch @k_thin
+ *     @k covers [N, M] by [32, 64] { if meets { } else { B without } }   launch @k beside
  *
- * where the blocks of the first are those between the first and the last that meet a region in each dimension.
+ * @k_thin has the blocks between the first and the last one that meet a region in each dimension; lets compute them at
+ * launch.
  *
- * A test is one that decides an `if` or a `select`: the conjunction of `inside` with a box that is thin in some
- * dimension, and of comparisons of a coordinate with what is the same for all blocks. A tile meets its region if in
- * each dimension that the test names some of its points, as far as threads and loops lead, may lie within the bounds;
- * that is a condition on the block alone (assume.h says how coordinates are taken apart). Tests on the same parts of
- * the block whose bounds differ by constants, as those of the time levels of a tile do, share one condition.
+ * A thin-region test decides an `if` or a `select`, and is a conjunction of `inside` ops and of comparisons of a
+ * coordinate with a value that is the same for all blocks. Its box must be at most 64 points thick in some dimension;
+ * if the thickness depends on params, it must be so under their defaults and be at most an eighth of the grid. A tile
+ * meets the region if in each dimension of the test some of its points, over all threads and loop rounds, may lie
+ * within the bounds. That is a condition on the block alone (assume.h describes how coordinates are split). Tests on
+ * the same block parts whose bounds differ by constants, such as those of the time levels of a tile, share one
+ * condition; a kernel has at most eight conditions. Where no condition holds, the tests are false, and all ops that
+ * only they need disappear.
  *
- * A source, a row of receivers, or fields on a few points at an edge concern few tiles. This pass looks at the tests
- * that decide an `if` or a `select` and are about a box that is at most 64 points thick in some dimension (where params
- * say how thick, under their defaults, and at most an eighth of the grid), or about one coordinate. Each is a condition
- * on the block: may any of its points, as far as threads and loops lead, lie in the box? Tests whose bounds differ by
- * constants, as those of the levels of a tile do, share one condition, and a kernel may have eight of them. Where no
- * condition holds the tests are false, and all that only they need goes. The two versions are two kernels, launched
- * beside each other, if the kernel's edges are apart:
- *
- * The first covers the blocks between the first and the last that meet a region, which lets of the module say at
- * launch. Otherwise both are versions in one kernel, which then takes the registers of the one that needs more. On
- * 4096^2 points (acoustic waves of order 8, T = 3, f32, a source and 400 receivers) the kernel of most tiles takes 78
+ * 4096^2 points, acoustic waves of order 8, T = 3, f32, a source and 400 receivers: the kernel of most tiles takes 78
  * registers in place of 237. */
 #include <string.h>
 
@@ -35,22 +30,22 @@
 #include "passes/kernel/inner.h"
 #include "passes/launch/launch.h"
 
-/* A box no wider than MOST_WIDTH points in some dimension is thin; a kernel may have conditions for so many regions; a
- * body of more ops than MOST_OPS is not made twice, since the driver compiles both. A box whose extent depends on
- * params is thin if it is under their defaults, and has at most one of THIN_SHARE of the grid's points along each
- * dimension. */
+/* A box narrower than MOST_WIDTH points in some dimension is thin. If its width depends on params, it is thin if it is
+ * so under their defaults, and narrower than 1 / THIN_SHARE of the grid's least extent. A kernel has conditions for at
+ * most MOST_REGIONS regions. A body of more than MOST_OPS ops is not duplicated, because the driver compiles both
+ * copies. */
 enum { MOST_WIDTH = 64, MOST_REGIONS = 8, MOST_OPS = 12000 };
 
-/* The blocks that may meet a region: lo[i] <= u_i <= hi[i] for all n parts u_i of the block. */
+/* The blocks that may meet a region: those with lo[i] <= u_i <= hi[i] for each of the n parts u_i. */
 typedef struct Region {
   int32_t n;
   Part part[MAX_RANK];
 } Region;
 
-/* The pass at work on a kernel: its analysis, the regions found, and by Value.id the tests that are false where none of
- * them is met. scalars: the params' defaults, NULL: not known; least: the grid's least extent under these. thin: some
- * part of the region at hand is. lo, hi: bounds of the first points of blocks that have the version at hand, nbounds
- * along each dimension. */
+/* The state of the pass on a kernel: its analysis, the regions found, and by Value.id the tests that are false where no
+ * region is met. scalars: the default params, NULL: not known; least: the grid's least extent under them. thin: the
+ * current region is thin in some dimension. lo, hi: bounds of the first points of the blocks that run the current
+ * version, nbounds along each dimension. */
 typedef struct Thin {
   Assumptions a;
   int32_t nregions;
@@ -65,7 +60,8 @@ typedef struct Thin {
 
 /* ---------------------------------------------------------------- tests */
 
-/* Adds to `r` that the block may lead coordinate `x` to lie in [lo, hi]. False: there are too many parts. */
+/* Adds to `r` the condition that coordinate `x` of some point of the block may lie in [lo, hi]. False if there are too
+ * many parts. */
 static bool add_part(Thin *t, Region *r, const Coordinate *x, Affine lo, Affine hi) {
   bool of_block = false;
   for (int d = 0; d < MAX_RANK; d++)
@@ -83,8 +79,7 @@ static bool add_part(Thin *t, Region *r, const Coordinate *x, Affine lo, Affine 
   return true;
 }
 
-/* Are there few points from `lo` to `hi`: always, or where all params have their defaults and the grid has many more?
- */
+/* Are there few points from `lo` to `hi`: always, or, under the default params, few in comparison with the grid? */
 static bool is_thin(const Thin *t, Affine lo, Affine hi) {
   int64_t width;
   if (affine_diff(hi, lo, &width))
@@ -93,8 +88,8 @@ static bool is_thin(const Thin *t, Affine lo, Affine hi) {
   return width < MOST_WIDTH && width < t->least / THIN_SHARE;
 }
 
-/* Adds coordinate `v`, which must lie in [lo, hi]. What cannot be taken apart is left out: more blocks meet the region
- * then. */
+/* Adds the condition that coordinate `v` lies in [lo, hi]. A coordinate of unknown form adds nothing; then more blocks
+ * count as meeting the region. */
 static bool add_coordinate(Thin *t, Region *r, const Value *v, Affine lo, Affine hi) {
   Coordinate x;
   if (!tile_coordinate(&t->a, v, 0, &x))
@@ -103,7 +98,7 @@ static bool add_coordinate(Thin *t, Region *r, const Value *v, Affine lo, Affine
   return add_part(t, r, &x, lo, hi);
 }
 
-/* Adds the comparison of equal integers `op`, the difference of whose operands must be 0. */
+/* Adds the condition that the operands of the equality `op` are equal. */
 static bool add_equality(Thin *t, Region *r, const Op *op) {
   Coordinate x, y;
   if (!type_is_int(op->operands[0]->type) || !tile_coordinate(&t->a, op->operands[0], 0, &x) ||
@@ -118,7 +113,7 @@ static bool add_equality(Thin *t, Region *r, const Op *op) {
   return add_part(t, r, &x, affine_const(0), affine_const(0));
 }
 
-/* Adds what the test `v` asks of the block. False: there are too many parts. */
+/* Adds the conditions of test `v` on the block. False if there are too many parts. */
 static bool add_test(Thin *t, Region *r, const Value *v) {
   const Op *op = v->def;
   bool ok = true;
@@ -133,7 +128,7 @@ static bool add_test(Thin *t, Region *r, const Value *v) {
 
 /* ---------------------------------------------------------------- regions */
 
-/* Are the parts of both of the same blocks, and do their bounds differ by constants? */
+/* Do both regions have the same block parts, with bounds that differ by constants? */
 static bool are_alike(const Region *x, const Region *y) {
   int64_t diff;
   bool alike = x->n == y->n;
@@ -146,7 +141,7 @@ static bool are_alike(const Region *x, const Region *y) {
   return alike;
 }
 
-/* Widens `x` so that it holds all of `y`, which is alike. */
+/* Widens `x` so that it contains `y`, a region that is alike. */
 static void widen(Region *x, const Region *y) {
   int64_t diff;
   for (int i = 0; i < x->n; i++) {
@@ -159,7 +154,8 @@ static void widen(Region *x, const Region *y) {
   }
 }
 
-/* The part of `r` that is about the blocks of `k` along dimension `d` alone, tile by tile; NULL: there is none. */
+/* The part of `r` that depends only on the block number along dimension `d`, in steps of a tile of `k`; NULL if there
+ * is none. */
 static const Part *part_along(const Kernel *k, const Region *r, int d) {
   for (int i = 0; i < r->n; i++) {
     bool alone = r->part[i].coef[d] == k->tile[d];
@@ -171,8 +167,8 @@ static const Part *part_along(const Kernel *k, const Region *r, int d) {
   return NULL;
 }
 
-/* Notes what the condition `v` of an interior version, a conjunction of insides of first points of tiles, says of the
- * first point of a block along each dimension. */
+/* Notes the bounds that condition `v` of an interior version, a conjunction of insides of first points of tiles, sets
+ * to the first point of a block along each dimension. */
 static void note_interior(Thin *t, const Value *v) {
   const Op *op = v->def;
   if (op && op->code == OP_AND) {
@@ -191,7 +187,7 @@ static void note_interior(Thin *t, const Value *v) {
   }
 }
 
-/* Does no block that has the version at hand meet region `r`, whatever the params are? */
+/* Can no block that runs the current version meet region `r`, for any params? */
 static bool never_meets(const Thin *t, const Region *r) {
   const Kernel *k = t->a.ranges->k;
   int64_t diff;
@@ -205,7 +201,7 @@ static bool never_meets(const Thin *t, const Region *r) {
   return false;
 }
 
-/* Adds region `r` to those that are kept apart. False: there is no room. */
+/* Adds region `r`, or merges it with a region that is alike. False if there is no room. */
 static bool add_region(Thin *t, const Region *r) {
   for (int i = 0; i < t->nregions; i++)
     if (are_alike(&t->region[i], r))
@@ -216,7 +212,7 @@ static bool add_region(Thin *t, const Region *r) {
   return true;
 }
 
-/* Looks at the test of an `if` or `select` (a block_walk callback). */
+/* Analyses the test of an `if` or `select` (a block_walk callback). */
 static void note_test(void *user, Op *op) {
   Thin *t = user;
   if ((op->code != OP_IF && op->code != OP_SELECT) || t->is_false[op->operands[0]->id])
@@ -231,7 +227,7 @@ static void note_test(void *user, Op *op) {
 
 /* ---------------------------------------------------------------- versions */
 
-/* "The block may meet one of the regions." */
+/* Builds the condition that the block may meet one of the regions. */
 static Value *build_meets(Builder *b, const Thin *t) {
   Value *any = NULL;
   for (int i = 0; i < t->nregions; i++) {
@@ -249,7 +245,7 @@ static Value *build_meets(Builder *b, const Thin *t) {
   return any;
 }
 
-/* Makes the tests in `b` false. */
+/* Replaces the tests in `b` by false. */
 static void make_false(const Thin *t, Block *b) {
   for (Op *op = b->first; op; op = op->next) {
     for (int i = 0; i < op->nblocks; i++)
@@ -263,7 +259,7 @@ static void make_false(const Thin *t, Block *b) {
   }
 }
 
-/* The interior version of `k`, NULL: it has none. */
+/* The op with the interior version of `k`, NULL if there is none. */
 static Op *interior_of(const Kernel *k) {
   for (Op *op = k->body->first; op; op = op->next)
     if (op->flags & IF_INTERIOR)
@@ -271,7 +267,8 @@ static Op *interior_of(const Kernel *k) {
   return NULL;
 }
 
-/* Puts a choice in the place of `body`, a kernel's or that of a block's parent; returns it, with empty versions. */
+/* Replaces the block at *place, a kernel's body or an interior version, by a block with a choice under the condition
+ * "meets". Returns the choice, whose versions are empty. */
 static Op *build_choice(const Thin *t, const Kernel *k, Block **place) {
   Block *chooses = block_new(t->a.arena, (*place)->parent);
   Builder b = builder_at_end(t->a.arena, chooses);
@@ -287,7 +284,7 @@ static void set_version(Op *both, int i, Block *body) {
   body->parent = both;
 }
 
-/* Makes two versions of the body at `place` of kernel `k`. */
+/* Makes two versions of the block at `place` in kernel `k`. */
 static void build_versions(Thin *t, const Kernel *k, Block **place) {
   Block *body = *place;
   Op *both = build_choice(t, k, place);
@@ -298,14 +295,14 @@ static void build_versions(Thin *t, const Kernel *k, Block **place) {
 
 /* ---------------------------------------------------------------- two kernels */
 
-/* How many tiles of `tile` points cover the first `x` points. */
+/* Builds the number of tiles of `tile` points that cover the first `x` points. */
 static Value *tiles_before(Builder *b, const Module *m, Affine x, int64_t tile) {
   Value *points = build2(b, OP_MAX, build_affine(b, m, x), build_int(b, TY_I64, 0));
   points = build2(b, OP_ADD, points, build_int(b, TY_I64, tile - 1));
   return build2(b, OP_DIV, points, build_int(b, TY_I64, tile));
 }
 
-/* The first block along `d` that meets a region (first), or the number of those up to the last. */
+/* Builds the number of the first block along `d` that meets a region (`first`), or the number behind the last one. */
 static Value *block_bound(Builder *b, const Module *m, const Kernel *k, const Thin *t, int d, bool first) {
   Value *bound = NULL;
   for (int i = 0; i < t->nregions; i++) {
@@ -316,7 +313,7 @@ static Value *block_bound(Builder *b, const Module *m, const Kernel *k, const Th
   return first ? bound : build2(b, OP_MIN, bound, tiles_before(b, m, k->extent[d], k->tile[d]));
 }
 
-/* A new let of `m`, about kernel `k` and dimension `d`, that `expr`, which yields `v`, computes: its number. */
+/* Adds a let to `m` for kernel `k` and dimension `d`, whose code is at `b` and yields `v`. Returns its number. */
 static int32_t add_let(Module *m, const Kernel *k, const char *what, int d, Builder *b, Value *v) {
   build_yield(b, 1, &v);
   Scalar let = {.name = arena_printf(m->arena, "%s.%s.%d", k->name, what, d), .type = TY_I64, .expr = b->block};
@@ -324,7 +321,7 @@ static int32_t add_let(Module *m, const Kernel *k, const char *what, int d, Buil
   return m->nscalars - 1;
 }
 
-/* The blocks of `k` along `d` between the first and the last that may meet a region, as lets. */
+/* The range of blocks of `k` along `d` from the first to the last that may meet a region, as lets. */
 static Inner hull_along(Module *m, const Kernel *k, const Thin *t, int d) {
   Inner in = {.extent = k->extent[d], .begin = -1};
   for (int i = 0; i < t->nregions; i++)
@@ -340,7 +337,7 @@ static Inner hull_along(Module *m, const Kernel *k, const Thin *t, int d) {
   return in;
 }
 
-/* Can the blocks of `k` that meet regions be a kernel of their own? */
+/* Can the blocks of `k` that meet regions get a kernel of their own? */
 static bool may_part(const Kernel *k) {
   bool even = true;
   for (int d = 0; d < k->rank; d++)
@@ -348,7 +345,8 @@ static bool may_part(const Kernel *k) {
   return even && !interior_of(k) && inner_is_worthwhile(k);
 }
 
-/* Adds the kernel of the blocks of number `i` that meet regions, and has that leave them out. Its number. */
+/* Adds a kernel for the blocks of kernel `i` that meet regions, and makes kernel `i` leave these out. Returns the new
+ * kernel's number. */
 static int split_kernel(Module *m, int i, Thin *t) {
   Kernel *k = &m->kernels[i], thin = *k;
   Inner hull[MAX_RANK];
@@ -374,7 +372,7 @@ static int split_kernel(Module *m, int i, Thin *t) {
 
 /* ---------------------------------------------------------------- the module */
 
-/* Is kernel `k` launched to make time steps? */
+/* Is kernel `k` launched in time steps? */
 static bool makes_steps(const Module *m, const Kernel *k) {
   bool makes = false;
   const HostSeq *q;
@@ -387,7 +385,8 @@ static bool makes_steps(const Module *m, const Kernel *k) {
   return makes;
 }
 
-/* What thin regions kernel `k` has, none of an interior version's own where there is one. */
+/* The thin regions of kernel `k`; if it has an interior version, only those tested there. inner: the body will not be
+ * duplicated. */
 static Thin find_thin(PassContext *c, const Module *m, const Kernel *k, bool inner) {
   const Op *interior = interior_of(k);
   Block *body = interior ? interior->blocks[0] : k->body;
@@ -412,8 +411,9 @@ static Thin find_thin(PassContext *c, const Module *m, const Kernel *k, bool inn
   return t;
 }
 
-/* Makes versions in kernel number `i`, or leaves it without what thin regions need (`inner`, or if no block meets one),
- * or (`apart`) makes a kernel of the blocks that need it: its number, else -1. */
+/* Removes what thin regions need from kernel number `i` (if `inner`, or if no block meets a region); else moves the
+ * blocks that meet regions to a kernel of their own (`apart`) or makes two versions in one kernel. Returns the new
+ * kernel's number, or -1. */
 static int part_kernel(PassContext *c, Module *m, int i, Thin *t, bool inner, bool apart) {
   Kernel *k = &m->kernels[i];
   Op *interior = interior_of(k);
@@ -430,7 +430,8 @@ static int part_kernel(PassContext *c, Module *m, int i, Thin *t, bool inner, bo
   return thin;
 }
 
-/* Is kernel `i` to be parted, and with it the one that is launched instead of it, or that it is launched instead of? */
+/* Can the blocks of kernel `i` be moved to a kernel of their own, and those of the kernels that it is launched instead
+ * of, or that are launched instead of it? */
 static bool both_part(const Module *m, const Thin *t, int i) {
   bool both = t[i].nregions && may_part(&m->kernels[i]);
   for (int k = 0; k < m->nkernels; k++)
@@ -439,7 +440,7 @@ static bool both_part(const Module *m, const Thin *t, int i) {
   return both;
 }
 
-/* The pass: every kernel that makes steps, but for those of the edges. */
+/* The pass: every kernel that makes time steps, except those of edges. */
 Module *pass_thin_regions(PassContext *c, Module *m, int n, const PassOption *o) {
   bool ok = true, inner = pass_option_int(c, "thin-regions", n, o, "inner", 0, 1, 0, &ok);
   int count = m->nkernels;

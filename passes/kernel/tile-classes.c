@@ -35,13 +35,13 @@
 
 #include <string.h>
 
-/* Kernels of so many ops with all versions have fewer of them, on targets with threads. */
+/* On targets with threads, a kernel that would have more than MOST_OPS ops with all versions gets fewer versions. */
 enum { MOST_OPS = 36000 };
-/* Points that a block copies: so many a thread, or in a loop. */
+/* The points that a block copies: COPY_EACH for each of COPY_THREADS threads, or COPY_CELLS in a loop. */
 enum { COPY_THREADS = 128, COPY_CELLS = 4096, COPY_EACH = 4 };
 
-/* The classes of the tiles of a kernel: their buffer, and what they depend on. dead: tiles without a wet point of their
- * own have nothing to do. */
+/* The classes of a kernel's tiles: their buffer, and all that they depend on. dead: a tile without a wet point of its
+ * own needs no work. */
 typedef struct Classes {
   int32_t buffer, rank, tile[MAX_RANK];
   Affine extent[MAX_RANK];
@@ -49,14 +49,14 @@ typedef struct Classes {
   const KernelTests *tests;
 } Classes;
 
-/* The list of the tiles of kernels that do the same for each class of those in a buffer: `mixed` ones, or all others.
- */
+/* The list of the tiles of kernels that run only for some classes of those in buffer `classes`: for `mixed` tiles, or
+ * for all others. */
 typedef struct TileList {
   int32_t classes, list;
   bool mixed;
 } TileList;
 
-/* The pass at work. first: kernels launched once that need nothing of what the pass adds. */
+/* The state of the pass. first: kernels launched once that need no result of other kernels of this pass. */
 typedef struct Classifier {
   PassContext *c;
   Module *m;
@@ -85,15 +85,15 @@ static bool has_classes(const Kernel *k) {
   return k->tests && (!k->leaves_out || k->tests->placed) && !k->idles && !block_has_signals(k->body);
 }
 
-/* Do blocks of kernel `k` compute tiles behind their own, as classes say? */
+/* Do blocks of kernel `k` also compute the tiles behind their own, if class codes say so? */
 static bool computes_more(const Kernel *k) { return has_classes(k) && k->tests->more >= 0; }
 
-/* Can the code of a class say which points in the last dimension of a tile of `k` are stored? */
+/* Does a class code of kernel `k` have room for the range of stored points in the last dimension of a tile? */
 static bool finds_places(const Kernel *k) {
   return k->tests->more >= 0 && k->tile[k->rank - 1] <= PLACES * CLASS_POINTS;
 }
 
-/* Are the classes of the tiles of `k` those of `x`? */
+/* Do the tiles of `k` have the same classes as those of `x`? */
 static bool same_classes(const Kernel *k, bool dead, const Classes *x) {
   const KernelTests *t = k->tests, *u = x->tests;
   bool same = t->n == u->n && memcmp(t->field, u->field, sizeof t->field) == 0 &&
@@ -106,7 +106,7 @@ static bool same_classes(const Kernel *k, bool dead, const Classes *x) {
 
 /* ---- where classes are kept */
 
-/* A new let, of how many tiles of kernel `k` there are along dimension `d`. */
+/* Adds a let with the number of tiles of kernel `k` along dimension `d`. Returns its number. */
 static int32_t add_count(Module *m, const Kernel *k, int d) {
   Block *expr = block_new(m->arena, NULL);
   Builder b = builder_at_end(m->arena, expr);
@@ -118,7 +118,7 @@ static int32_t add_count(Module *m, const Kernel *k, int d) {
   return m->nscalars - 1;
 }
 
-/* Adds a field with a number for each tile of kernel `k`. Its buffer. */
+/* Adds a field with a number for each tile of kernel `k`. Returns its buffer. */
 static int32_t add_buffer(Module *m, const Kernel *k) {
   Field f = {.name = arena_printf(m->arena, "%s.classes", k->name), .box = m->grid, .loc = k->loc};
   f.type = k->tests->more >= 0 ? TY_U32 : TY_U8;
@@ -132,7 +132,8 @@ static int32_t add_buffer(Module *m, const Kernel *k) {
   return m->nbuffers - 1;
 }
 
-/* The buffer of the classes of the tiles of kernel number `index`: that of others that are the same, or a new one. */
+/* The buffer with the classes of the tiles of kernel number `index`: an existing one with the same classes, or a new
+ * one. */
 static int32_t classes_of(Classifier *x, int index, bool dead) {
   Module *m = x->m;
   for (int i = 0; i < x->n; i++)
@@ -158,14 +159,14 @@ static int32_t classes_of(Classifier *x, int index, bool dead) {
 
 /* ---- the versions */
 
-/* What settle_more needs: the tests, and what their scalars are: more, from, less. */
+/* The replacements of settle_more: the tests, and the values of their scalars more, from and less. */
 typedef struct More {
   Block *body;
   const KernelTests *tests;
   Value *is[3];
 } More;
 
-/* Gives `op` its value if it is one of the scalars by which tiles are joined (a block_walk callback). */
+/* Replaces `op` if it is one of the scalars that say which tiles a block computes (a block_walk callback). */
 static void settle_more(void *user, Op *op) {
   const More *x = user;
   const int32_t scalars[] = {x->tests->more, x->tests->from, x->tests->less};
@@ -177,7 +178,7 @@ static void settle_more(void *user, Op *op) {
     }
 }
 
-/* Has `body` of kernel `k` compute the tiles that class code `code` says at `b`, and gives the class. */
+/* Makes `body` of kernel `k` compute the tiles and points of class code `code`, with ops at `b`. Returns the class. */
 static Value *settle_tiles(Builder *b, const Kernel *k, Block *body, Value *code) {
   code = build_convert(b, TY_I64, code);
   Value *points = build_int(b, TY_I64, CLASS_POINTS), *zero = build_int(b, TY_I64, 0),
@@ -193,7 +194,7 @@ static Value *settle_tiles(Builder *b, const Kernel *k, Block *body, Value *code
 
 /* ---- tiles with nothing to do */
 
-/* The field of which buffer `b` is a copy that steps load and store; -1: none. */
+/* The field of which buffer `b` is one of the copies that steps load and store; -1 if none. */
 static int32_t field_of(const Module *m, int b) {
   return m->buffers[b].kind == BUFFER_FIELD ? m->buffers[b].field : -1;
 }
@@ -206,13 +207,13 @@ static bool writes(const Module *m, const Kernel *k, int f) {
   return false;
 }
 
-/* Do kernels `k` and `other` go by the same bits of the same words, where both leave dry points as they are? */
+/* Do both kernels leave dry points unchanged, and decide by the same bits of the same words which points are dry? */
 static bool keep_alike(const KernelTests *t, const KernelTests *u) {
   return t && u && t->dry && u->dry && t->n == u->n && memcmp(t->field, u->field, sizeof t->field) == 0 &&
          memcmp(t->all, u->all, sizeof t->all) == 0;
 }
 
-/* Are buffers of field `f` exchanged for others than the two that it has? */
+/* Does the host swap a buffer of field `f` with anything but the field's other buffer? */
 static bool wanders(const Module *m, int f) {
   const HostSeq *q;
   for (int i = 0; (q = host_part((Module *)m, i)); i++)
@@ -225,8 +226,8 @@ static bool wanders(const Module *m, int f) {
   return false;
 }
 
-/* Have both buffers of field `f`, which kernel `k` writes, the same values at points where none of its bits is set once
- * they have had them: does all that writes it in steps leave those points as they are? */
+/* Do points without any bit of `k` keep their values in both buffers of field `f`, which `k` writes? That is so if all
+ * kernels that write the field in steps leave those points unchanged. */
 static bool stays(const Classifier *x, const bool *steps, int count, const Kernel *k, int f) {
   const Module *m = x->m;
   bool stay = !wanders(m, f);
@@ -235,7 +236,7 @@ static bool stays(const Classifier *x, const bool *steps, int count, const Kerne
   return stay;
 }
 
-/* Which of the kernels before number `count` need not be run for tiles none of whose bits are set. */
+/* The kernels before number `count` that need not run for tiles without any set bit. */
 static const bool *find_dead(const Classifier *x, const bool *steps, int count) {
   bool *dead = ARENA_ARRAY(x->m->arena, bool, count + 1);
   for (int i = 0; i < count; i++) {
@@ -247,7 +248,7 @@ static const bool *find_dead(const Classifier *x, const bool *steps, int count) 
   return dead;
 }
 
-/* A name for the kernel that copies the field named `field`, which no kernel has yet. */
+/* A new name for the kernel that copies the field named `field`. */
 static const char *free_name(const Module *m, const char *field) {
   const char *name = arena_identifier(m->arena, arena_printf(m->arena, "%s_both_%s", m->name, field));
   while (module_find_kernel(m, name) >= 0)
@@ -255,7 +256,7 @@ static const char *free_name(const Module *m, const char *field) {
   return name;
 }
 
-/* Adds a kernel that copies buffer `from` to `to`, both of a field. */
+/* Adds a kernel that copies buffer `from` to buffer `to` of the same field. */
 static void add_copy(Classifier *x, const char *name, int from, int to) {
   static const int64_t here[MAX_RANK];
   Module *m = x->m;
@@ -296,7 +297,7 @@ static void add_copy(Classifier *x, const char *name, int from, int to) {
   ARENA_PUSH(m->arena, x->first, x->nfirst, m->nkernels - 1);
 }
 
-/* Has both buffers of the fields that kernels with dead tiles write begin with the same values. */
+/* For each field that a kernel with dead tiles writes, adds a copy that gives both buffers the same initial values. */
 static void add_copies(Classifier *x, const bool *dead, int count) {
   Module *m = x->m;
   for (int f = 0, nfields = m->nfields; f < nfields; f++) {
@@ -311,19 +312,19 @@ static void add_copies(Classifier *x, const bool *dead, int count) {
 
 /* ---- versions of a kernel */
 
-/* A version of `body` for tiles of class `class` becomes block 0 of `choice`. */
+/* Makes block 0 of `choice` a version of `body` for tiles of class `class`. */
 static void add_version(const Module *m, const Kernel *k, const Block *body, Op *choice, int class) {
   static const int64_t none[MAX_TESTS];
   choice->blocks[0] = block_clone(m->arena, body, choice, NULL);
   settle_words(m, k, choice->blocks[0], class == CLASS_ALL ? k->tests->all : none);
 }
 
-/* The choice of a version at `b`, where the class is `class`. */
+/* Builds the choice of a version at `b`: is class value `class` equal to `is`? */
 static Op *build_choice(Builder *b, Value *class, int is) {
   return build_if(b, build2(b, OP_EQ, class, build_int(b, class->type, is)), 0, NULL);
 }
 
-/* The place in kernel `k` of the body that gets versions: all of it, or that for tiles at no edge. */
+/* The place in kernel `k` of the block that gets versions: its body, or its version for tiles that touch no edge. */
 static Block **versions_place(Kernel *k) {
   for (Op *op = k->body->first; op; op = op->next)
     if (op->code == OP_IF && (op->flags & IF_INTERIOR))
@@ -331,8 +332,8 @@ static Block **versions_place(Kernel *k) {
   return &k->body;
 }
 
-/* Can the mixed tiles of kernel `k` be left to a kernel of their own: does nothing come of the op that chooses versions
- * for edges? */
+/* Can the mixed tiles of kernel `k` go to a kernel of their own? Not if the op that chooses the version for edges has
+ * results. */
 static bool can_part(const Kernel *k) {
   bool can = true;
   for (const Op *op = k->body->first; op; op = op->next)
@@ -340,24 +341,24 @@ static bool can_part(const Kernel *k) {
   return can;
 }
 
-/* Is it worthwhile to part mixed tiles of `k` from others? Not at edges, where few tiles are. On targets with threads,
- * where the longer version takes registers from all; without them, where both are more than is compiled in reasonable
- * time together. */
+/* Does it pay to give mixed tiles of `k` a kernel of their own? Not in kernels at edges, which have few tiles. On
+ * targets with threads it pays if the longer version would take registers from all blocks; without threads, if both
+ * versions together are too long to compile in reasonable time. */
 static bool is_parted(const Classifier *x, const Kernel *k) {
   return can_part(k) && !k->leaves_out &&
          (x->c->target->simt ? inner_is_worthwhile(k) : 2 * (double)inner_ops(k->body) >= measured.long_kernel);
 }
 
-/* What tiles a kernel computes: those of all classes, all but mixed ones, or mixed ones alone. */
+/* The tiles that a kernel computes: those of all classes, all but the mixed ones, or only the mixed ones. */
 typedef enum Part { WHOLE, UNMIXED, MIXED } Part;
 
-/* How a kernel is made by class. has: for which of them there are versions; dead: nothing is done for tiles of class
- * NONE; parted: mixed tiles are left to a kernel of their own. */
+/* The plan for one kernel. has: the classes that get versions of their own; dead: tiles of class NONE need no work;
+ * parted: mixed tiles get a kernel of their own. */
 typedef struct Making {
   bool has[CLASSES], dead, parted;
 } Making;
 
-/* Sets of which of the classes kernel `k` gets a version of its own: as many as its length allows. */
+/* Chooses the classes for which kernel `k` gets a version of its own, as many as its length allows. */
 static void choose_versions(const Classifier *x, const Kernel *k, Making *how) {
   double ops = (double)inner_ops(k->body), most = x->c->target->simt ? MOST_OPS : measured.long_kernel;
   how->parted = is_parted(x, k);
@@ -366,9 +367,9 @@ static void choose_versions(const Classifier *x, const Kernel *k, Making *how) {
   how->parted &= how->has[CLASS_ALL];
 }
 
-/* The list by which blocks of kernel `k`, which is made as `how` says for `part`, are for tiles whose classes are in
- * `buffer`; -1: none, where there are no threads, or something is done for each class, or a part of the blocks is not
- * by class. */
+/* The list from which blocks of kernel `k`, made for the tiles of `part` according to `how`, take their tiles; the
+ * classes are in `buffer`. -1 if there is no list: on targets without threads, if every class needs work, or if only a
+ * part of the blocks goes by class. */
 static int32_t list_of(Classifier *x, Kernel *k, int32_t buffer, const Making *how, Part part) {
   Module *m = x->m;
   if (!x->c->target->simt || (part == WHOLE && !how->dead) || k->tests->more >= 0 || versions_place(k) != &k->body ||
@@ -382,8 +383,8 @@ static int32_t list_of(Classifier *x, Kernel *k, int32_t buffer, const Making *h
   return own.list;
 }
 
-/* The class of a tile of `k`, that of a block or by `list` (-1: none), whose numbers go to tile[] then, and the code
- * for both to `b`. */
+/* Builds the class of a block's tile of `k`: the tile of the block itself, or the one that `list` (-1: none) names. The
+ * tile's numbers go to tile[]. */
 static Value *load_class(Builder *b, const Module *m, const Kernel *k, int32_t buffer, int32_t list, Value **tile) {
   static const int64_t here[MAX_RANK];
   if (list >= 0)
@@ -395,8 +396,8 @@ static Value *load_class(Builder *b, const Module *m, const Kernel *k, int32_t b
   return build_load(b, m->fields[m->buffers[buffer].field].type, buffer, k->rank, tile, here);
 }
 
-/* Gives kernel `k` versions as `how` says, by the classes in `buffer`, those of `part`. list: of its tiles, -1: none.
- */
+/* Gives kernel `k` versions by the classes in `buffer`, according to `how`, for the tiles of `part`. list: the list of
+ * its tiles, -1: none. */
 static void add_versions(const Module *m, Kernel *k, int32_t buffer, const Making *how, Part part, int32_t list) {
   k->by_class = true;
   block_renumber(k->body, 0);
@@ -431,8 +432,8 @@ static void add_versions(const Module *m, Kernel *k, int32_t buffer, const Makin
     tiles_by_list(k, list, buffer, before, tile);
 }
 
-/* Adds a kernel for the mixed tiles of kernel number `index`, and for those at edges if it has a version for these; its
- * number. */
+/* Adds a kernel for the mixed tiles of kernel number `index`, and for its tiles at edges if it has a version for them.
+ * Returns its number. */
 static int32_t add_mixed(Classifier *x, int index, int32_t buffer, const Making *how) {
   Module *m = x->m;
   Kernel own = m->kernels[index];
@@ -448,8 +449,8 @@ static int32_t add_mixed(Classifier *x, int index, int32_t buffer, const Making 
   return m->nkernels - 1;
 }
 
-/* How each of the first `count` kernels is made. One and that which is launched instead of it are parted both or
- * neither. */
+/* The plans for the first `count` kernels. A kernel and the one that is launched instead of it both get a kernel for
+ * mixed tiles, or neither does. */
 static Making *make_plans(const Classifier *x, const bool *steps, int count) {
   Module *m = x->m;
   const bool *dead = find_dead(x, steps, count);
@@ -468,7 +469,8 @@ static Making *make_plans(const Classifier *x, const bool *steps, int count) {
   return how;
 }
 
-/* Has the host launch the kernels for mixed tiles, number mixed[i] of kernel i of the first `count`, -1: none. */
+/* Makes the host launch the kernels for mixed tiles: mixed[i] is the one of kernel i, of the first `count`; -1:
+ * none. */
 static void launch_mixed(Classifier *x, int count, const int32_t *mixed) {
   Module *m = x->m;
   HostSeq *q;
@@ -487,9 +489,9 @@ static bool is_first(const Classifier *x, int i) {
   return is;
 }
 
-/* Has the launches that the pass has added behind the first `from` of those made once begin with x->first, beside each
- * other: each waits for memory more than it computes. Finding the classes for three kernels and copying a field took
- * 1.0 ms one after the other (heat, 8192 x 8192, H200, 2026-11-29). */
+/* Reorders the launches that the pass has added to those made once, from number `from` on: the kernels of x->first come
+ * first, beside each other, because each of them waits for memory more than it computes. One after the other, finding
+ * the classes for three kernels and copying a field took 1.0 ms (heat, 8192 x 8192, H200, 2026-11-29). */
 static void launch_first(const Classifier *x, int from) {
   HostSeq *q = &x->m->host.once;
   HostOp *ops = ARENA_ARRAY(x->m->arena, HostOp, q->nops + 1);
@@ -507,7 +509,7 @@ static void launch_first(const Classifier *x, int from) {
 
 /* ---- the pass */
 
-/* Copies the lists to which the pass adds: other modules may share them. */
+/* Copies the lists to which the pass adds, because other modules may share them. */
 static void own_lists(Module *m) {
   Module old = *m;
   m->scalars = NULL;
@@ -528,7 +530,7 @@ static void own_lists(Module *m) {
     ARENA_PUSH(m->arena, m->host.once.ops, m->host.once.nops, old.host.once.ops[i]);
 }
 
-/* Is any kernel of `m` to have versions by class? */
+/* Does any kernel of `m` have tests, so that it may get versions by class? */
 static bool has_any(const Module *m) {
   bool any = false;
   for (int i = 0; i < m->nkernels; i++)

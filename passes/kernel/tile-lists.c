@@ -18,10 +18,10 @@
  * that many blocks (driver/instance/plan-idle.c). */
 #include "passes/kernel/inner.h"
 
-/* Tiles that a block of the kernel that lists them has, a thread each. */
+/* The tiles for each block of the kernel that makes the list, one a thread. */
 enum { LIST_THREADS = 128 };
 
-/* Columns of the list for tiles of rank `rank`: the class and the numbers. */
+/* The columns of the list for tiles of rank `rank`: the class and the tile's numbers. */
 static int64_t columns(int rank) { return rank + 1; }
 
 bool tiles_may_be_listed(const Kernel *k) {
@@ -31,15 +31,15 @@ bool tiles_may_be_listed(const Kernel *k) {
   return may;
 }
 
-/* The field with a number for each tile. */
+/* The box of the field with a number for each tile. */
 static const Box *tiles_box(const Module *m, int32_t classes) { return &m->fields[m->buffers[classes].field].box; }
 
-/* How many tiles there are along dimension `d`. */
+/* The number of tiles along dimension `d`. */
 static Affine tiles_along(const Module *m, int32_t classes, int d) {
   return affine_add_const(tiles_box(m, classes)->hi[d], 1);
 }
 
-/* A new let: how many numbers the list of all tiles has. */
+/* Adds a let with the number of entries in the list of all tiles. Returns its number. */
 static int32_t add_size(Module *m, const Kernel *k, int32_t classes) {
   Block *expr = block_new(m->arena, NULL);
   Builder b = builder_at_end(m->arena, expr);
@@ -64,7 +64,7 @@ static int32_t add_list(Module *m, const Kernel *k, int32_t classes) {
   return m->nbuffers - 1;
 }
 
-/* Coordinates at[rank] of the first number of row `row` of a list. */
+/* The coordinates at[rank] of the first entry of row `row` of a list. */
 static void row_place(Builder *b, int rank, Value *row, Value **at) {
   for (int d = 0; d < rank - 1; d++)
     at[d] = build_int(b, TY_I64, 0);
