@@ -1,22 +1,22 @@
-/* lower-frame.c: the grid's edges step by step, beside the launch of tiles of several steps inside (tile/frame.h):
+/* lower-frame.c: single steps at the grid's edges, beside the launch of tiles of several steps inside (tile/frame.h):
  *
  *   launch @heat_warps_t8                   all of the grid, wrong in the frame
  *   launch @heat_frame_psi  launch @heat_frame_wave_to_rec  swap ..          a step in the fields' buffers, T times
  *   launch @heat_frame_end                  the frame's points, over what the tiles stored
- *   swap ..                                 the buffers' first turns, and the tiles' own
+ *   swap ..                                 the buffers to their first order, and the tiles' own swaps
  *
  * The tiles store to other buffers; after them only the frame's steps use the buffers that the tiles loaded. A launch
  * covers all sides of the frame, because blocks in the core are omitted (Kernel.idles), and makes all stencils of a
  * level (frame-steps.c). For stencils of the tiles, the plan's rest has the number of points of a thread.
  *
- * All T steps launch the same kernels: the buffers take turns as the fields do. Fewer steps, those that remain behind
- * the last T, may have a kernel of their own for their tiles (the plan's `remainder`); the frame's are the same. */
+ * All T steps launch the same kernels: the buffers are swapped as the fields are. The steps that remain after the last
+ * T may have a kernel of their own for their tiles (the plan's `remainder`); the frame's kernels are the same. */
 #include "passes/tile/emit/lower-frame.h"
 #include "passes/base/tuning.h"
 
-/* The lowering at work: `own` is like `lo`, with the buffers of the frame's steps. rows: points of a thread where
- * the tiles' stencils are computed. step: the launches of a step of the frame, and the swaps behind them; end: the
- * kernel behind the last one. */
+/* The state of the lowering. own: like `lo`, with the buffers of the frame's steps. rows: points of a thread where the
+ * tiles' stencils are computed. step: the launches of a step of the frame, and the swaps after them; end: the kernel
+ * after the last step. */
 typedef struct Framed {
   Lowering *lo, own;
   HostSeq *seq, step;
@@ -28,7 +28,7 @@ typedef struct Framed {
 
 /* ---- buffers */
 
-/* Adds a buffer like those of field `f`, the next copy of it that there is none of. */
+/* Adds another buffer like those of field `f`: the copy with the next number. */
 static int32_t add_copy(Lowering *lo, int f) {
   Module *out = lo->out;
   int copy = 2;
@@ -39,7 +39,7 @@ static int32_t add_copy(Lowering *lo, int f) {
   return out->nbuffers - 1;
 }
 
-/* Does a launch of the frame's steps touch the first buffer of field `f`, or the second? */
+/* Does a launch of the frame's steps access the first buffer (`copy`: the second) of field `f`? */
 static bool touches(const Frame *fr, int f, int copy) {
   bool any = false;
   for (int i = 0; i < fr->n; i++) {
@@ -49,8 +49,8 @@ static bool touches(const Frame *fr, int f, int copy) {
   return any;
 }
 
-/* Gives the frame's steps their buffers: those of fields, which tiles have done with, and more where they need more.
- */
+/* Gives the frame's steps their buffers: those of the fields, which the tiles no longer use, and more where they need
+ * more. */
 static void make_buffers(Framed *x) {
   const Module *m = x->f->whole;
   x->own = *x->lo;
@@ -65,9 +65,9 @@ static void make_buffers(Framed *x) {
   }
 }
 
-/* ---- what the steps have made */
+/* ---- the end */
 
-/* Adds the kernel that puts the fields' points of the frame over what the tiles of launch `tile` stored. */
+/* Adds the kernel that stores the fields' points in the frame over those that the tiles of launch `tile` stored. */
 static void end_kernel(Framed *x, const Launch *tile) {
   Lowering *lo = x->lo;
   const Module *m = x->f->whole;
@@ -100,7 +100,7 @@ Lowering *frame_buffers(const Lowering *own, const FrameLaunch *fl) {
   return lo;
 }
 
-/* Makes `*depth` as deep as `other` at least. */
+/* Makes `*depth` at least as deep as `other`. */
 static void deepen(Extent *depth, const Extent *other) {
   for (int d = 0; d < MAX_RANK; d++) {
     depth->lo[d] = other->lo[d] > depth->lo[d] ? other->lo[d] : depth->lo[d];
@@ -108,8 +108,8 @@ static void deepen(Extent *depth, const Extent *other) {
   }
 }
 
-/* The launches of level `level` that one kernel makes, in order, into `of`; how deep it reaches: with what they copy.
- * Returns how many. */
+/* Finds the launches of level `level` that one kernel makes: in order, to `of`. *depth: how deep they reach, with the
+ * points that they copy. Returns their number. */
 static int members_of(const Framed *x, int level, const FrameLaunch **of, Extent *depth) {
   Extent read = frame_read(x->f);
   int n = 0;
@@ -136,8 +136,8 @@ static void frame_kernel(Framed *x, int n, const NaiveMember *of, const char *na
   host_launch(x->lo, x->seq, naive_points(x->lo, &p, name));
 }
 
-/* Adds the kernel of the `n` launches at `of`, which reach `depth` deep together, and its launch. Threads of kernels of
- * layers alone have a point each: these are thin, and have no version without tests. */
+/* Adds the kernel of the `n` launches at `of`, which reach `depth` deep together, and its launch. In kernels of layers
+ * alone a thread has one point: layers are thin, and have no version without tests. */
 static void level_kernel(Framed *x, int n, const FrameLaunch *const *of, const Extent *depth) {
   Arena *a = x->lo->out->arena;
   const char *name = arena_printf(a, "%s_frame_%s", x->f->whole->name, frame_members_text(a, n, of));
@@ -157,7 +157,7 @@ static void level_kernel(Framed *x, int n, const FrameLaunch *const *of, const E
     frame_kernel(x, n, members, name, inner ? x->rows : 1, &core);
 }
 
-/* Adds the launches of level `level`, beside each other. */
+/* Adds the launches of level `level`, which run at the same time. */
 static void level_launches(Framed *x, int level) {
   Arena *a = x->lo->out->arena;
   const FrameLaunch **of = ARENA_ARRAY(a, const FrameLaunch *, x->f->n + 1);
@@ -176,10 +176,9 @@ static void level_launches(Framed *x, int level) {
     x->seq->ops[i].beside = i > first;
 }
 
-/* ---- turns */
+/* ---- swaps */
 
-/* The buffers whose memory each buffer stands for once the swaps among the ops of `seq` from number `first` on are
- * made. */
+/* The buffer whose memory each buffer stands for after the swaps among the ops of `seq` from number `first` on. */
 static int32_t *turns_of(const Lowering *lo, const HostSeq *seq, int first) {
   int32_t *at = ARENA_ARRAY(lo->out->arena, int32_t, lo->out->nbuffers + 1);
   for (int b = 0; b < lo->out->nbuffers; b++)
@@ -195,8 +194,8 @@ static int32_t *turns_of(const Lowering *lo, const HostSeq *seq, int first) {
   return at;
 }
 
-/* Adds to `seq` the swaps that make buffers that stand for `at` stand for `want`. Those with further copies of fields
- * are last: what goes there is of no use any more. */
+/* Adds swaps to `seq` that turn order `at` of the buffers, as turns_of has it, into order `want`. Swaps with further
+ * copies of fields are last: the values in them are not needed any more. */
 static void add_swaps(const Lowering *lo, HostSeq *seq, int32_t *at, const int32_t *want) {
   const Module *out = lo->out;
   for (int further = 0; further < 2; further++)
@@ -219,8 +218,8 @@ void frame_swaps(Lowering *own, HostSeq *seq, const Frame *f) {
   add_swaps(own, seq, turns_of(own, &none, 0), turns_of(own, &swaps, 0));
 }
 
-/* Makes the kernels of a step of the frame `x->f` under schedule `s`, and of what is behind the last one, `tile` being
- * the launch of the tiles. */
+/* Makes the kernels of a step of the frame `x->f` under schedule `s`, and the kernel after the last step; `tile` is the
+ * launch of the tiles. */
 static void make_step(Framed *x, const Launch *tile, const Schedule *s) {
   int rank = x->f->whole->grid.rank;
   x->rows = s->rest ? s->rest->elems[0] : 1;
@@ -234,15 +233,15 @@ static void make_step(Framed *x, const Launch *tile, const Schedule *s) {
   end_kernel(x, tile);
 }
 
-/* Has the buffers take their first turns again, which the ops from number `first` on have moved: so that sequences
- * repeat themselves soon. What is in them is of no use any more. */
+/* Undoes the swaps of the ops from number `first` on, so that sequences repeat themselves soon. The values in the
+ * buffers are not needed any more. */
 static void turn_back(Framed *x, int first) {
   HostSeq none = {0};
   add_swaps(x->lo, x->seq, turns_of(x->lo, x->seq, first), turns_of(x->lo, &none, 0));
 }
 
-/* Adds to `seq`, which has the launch of the tiles and nothing behind it, what makes the frame's points right, and the
- * swaps of that launch, `tile`. */
+/* Adds the launches that compute the frame's points, and the swaps of `tile`, the launch of the tiles, to `seq`, which
+ * ends with that launch. */
 static void frame_launches(Framed *x, HostSeq *seq, const Launch *tile) {
   int first = seq->nops;
   x->seq = seq;
@@ -259,8 +258,8 @@ static void frame_launches(Framed *x, HostSeq *seq, const Launch *tile) {
 
 /* ---- the module */
 
-/* The launches of tiles of frame `f` under schedule `s` in `tiles`: of T steps, and of those that remain, if they have
- * a kernel of their own. How many. */
+/* Sets `tiles` to the launches of tiles of frame `f` under schedule `s`: of T steps, and of remaining steps, if these
+ * have a kernel of their own. Returns their number. */
 static int frame_tiles(const TargetInfo *t, const Frame *f, const Schedule *s, Launch *tiles[MOST_TILES]) {
   int steps[MOST_TILES], n = remainder_tiles(t, s, s->T, steps) - 1;
   tiles[0] = frame_tile(f);
@@ -269,7 +268,8 @@ static int frame_tiles(const TargetInfo *t, const Frame *f, const Schedule *s, L
   return n;
 }
 
-/* Makes the kernels of the `n` launches of tiles at `tiles` by `fn`, and a sequence for each. False after an error. */
+/* Makes the kernels of the `n` launches of tiles at `tiles` by `fn`, and a sequence for each. Returns false after an
+ * error. */
 static bool framed_seqs(Framed *x, int n, Launch *const *tiles, const Schedule *s, TileFn fn) {
   for (int i = 0; i < n; i++) {
     int steps = tiles[i]->n ? tiles[i]->steps : s->T;

@@ -2,18 +2,18 @@
  * thread has one point, or (`-elems`) several neighbouring points:
  *
  *   launch @heat_naive_psi_zeta                         a level of few points: those around a box
- *   launch @heat_naive_wave_to_rec beside               a level, in a box that need not wait for the one before
- *   launch @heat_naive_wave_to_rec_edges beside behind  the same at points around the box
+ *   launch @heat_naive_wave_to_rec beside               a level, in a box that need not wait for the launch before
+ *   launch @heat_naive_wave_to_rec_edges beside behind  the same level at points around the box
  *   swap ..
  *
- * Where there are many points around the box each piece of a stencil has a launch, by threads of several points.
+ * If there are many points around the box, each piece of a stencil has a launch, by threads of several points.
  *
  * With one point in a thread each stencil has a launch (lower/naive.c). With several, one launch makes all stencils
  * that read each other at their own point alone, as in a frame (tile/frame-steps.c), and the code of tiles in the
- * middle of the grid is unrolled for all points of a thread (lower/naive-points.c): a wave of order 8 then takes 22
- * instructions for a point and no shared memory, and the second-level cache, or memory, is the limit. This suits grids
- * that fit that cache, steps with stencils of few points, such as absorbing layers, and long equations in three
- * dimensions, where tiles of several steps compute too many points besides their own. */
+ * middle of the grid is unrolled for all points of a thread (lower/naive-points.c). A wave of order 8 then takes 22
+ * instructions for a point and no shared memory; the second-level cache, or memory, is the limit. This suits grids that
+ * fit that cache, steps with stencils of few points, such as absorbing layers, and long equations in three dimensions,
+ * where tiles of several steps compute too many points besides their own. */
 #include "passes/base/tuning.h"
 #include "passes/registry.h"
 #include "passes/tile/emit/lower-frame.h"
@@ -23,7 +23,7 @@
 
 /* ---- several points a thread */
 
-/* A step in the making. */
+/* A step that is being built. */
 typedef struct Points {
   Lowering *lo;
   HostSeq *seq;
@@ -34,16 +34,17 @@ typedef struct Points {
                */
 } Points;
 
-/* The members of a level in the making, and the box in which those with most to do have their largest pieces. */
+/* The members of a level that is being built, and the box in which the members with most to compute have their largest
+ * pieces. */
 typedef struct Level {
   int n, steps;
   const FrameLaunch **of;
   NaiveMember *members;
   Box zone;
-  bool main, several; /* it has a stencil of many points; they can be written out in the zone */
+  bool main, several; /* it has a stencil of many points; these can be unrolled in the zone */
 } Level;
 
-/* Finds what level number `level` is, of the last launches of the step if `last`. */
+/* Describes level number `level`; `last`: it has the last launches of the step. */
 static Level level_of(const Points *x, int level, bool last) {
   const Module *m = x->lo->m;
   Level v = {.steps = last && level == x->f->nlevels - 1, .zone = x->inner, .several = true};
@@ -68,7 +69,8 @@ static Level level_of(const Points *x, int level, bool last) {
 /* Is `zone` all of the grid of `m`? */
 static bool is_grid(const Module *m, const Box *zone) { return box_equal(zone, &m->grid); }
 
-/* Adds the kernel of level `v` for the points out of `core` (NULL: all), a thread each, and its launch. */
+/* Adds the kernel of level `v` for the points outside of `core` (NULL: all points), with a thread for each, and its
+ * launch. */
 static void edge_launch(Points *x, const Level *v, const Box *core, const char *name, int steps, bool beside) {
   int32_t block[MAX_RANK], one[MAX_RANK];
   for (int d = 0; d < GRID_RANK; d++) {
@@ -83,7 +85,7 @@ static void edge_launch(Points *x, const Level *v, const Box *core, const char *
 /* Makes a kernel for the points of a box (naive_block, naive_piece). */
 typedef int BoxFn(Lowering *lo, const NaivePoints *p, const Box *zone, bool vector, const char *name);
 
-/* Adds the kernel `p` that `fn` makes for the points of `zone`, and its launch. */
+/* Adds the kernel that `fn` makes of `p` for the points of `zone`, and its launch. */
 static void block_launch(Points *x, BoxFn *fn, const NaivePoints *p, const Box *zone, const char *name, bool beside) {
   Lowering *lo = x->lo;
   int index = fn(lo, p, zone, true, name);
@@ -95,11 +97,12 @@ static void block_launch(Points *x, BoxFn *fn, const NaivePoints *p, const Box *
 
 /* ---- a launch for each piece */
 
-/* Along a dimension with so few tiles these have as many threads as divide it evenly. Threads have several points along
- * rows alone if a piece has fewer points than the card threads at once, and a single one if it has FEWER times less. */
+/* Along a dimension with at most FEW_TILES tiles, the number of threads is one that divides it evenly. If a piece has
+ * fewer points than the card has threads at once, a thread has several points along rows alone; a single one if it has
+ * FEWER times fewer. */
 enum { FEW_TILES = 4, FEWER = 16 };
 
-/* The piece of launch `l` that has the box of `piece`; NULL: none. */
+/* The piece of launch `l` that has the same box as `piece`; NULL: none. */
 static const Piece *same_piece(const Launch *l, const Piece *piece) {
   const Piece *same = NULL;
   for (int i = 0; i < l->st->npieces; i++)
@@ -124,7 +127,7 @@ static bool same_pieces(const Level *v) {
   return same && first;
 }
 
-/* Have the stencils of level `v`, all of few points, none in its zone, and nothing to copy there? */
+/* Do all stencils of level `v` have few points, none of them in its zone, and is nothing copied there? */
 static bool is_around(const Level *v) {
   bool around = true;
   for (int i = 0; i < v->n; i++)
@@ -135,7 +138,8 @@ static bool is_around(const Level *v) {
   return around;
 }
 
-/* Must launch number `i` of level `v` wait for one from number `first` on, since they meet at points? */
+/* Must launch number `i` of level `v` wait for one of those from number `first` on, because they access the same
+ * points? */
 static bool meets(const Level *v, int first, int i) {
   bool waits = false;
   for (int k = first; k < i; k++)
@@ -143,8 +147,9 @@ static bool meets(const Level *v, int first, int i) {
   return waits;
 }
 
-/* Adds the launches of level `v`, whose stencils have few points, each by itself: beside each other as far as none has
- * to wait for another one, since threads of two launches have no order among them, as those of one point would have. */
+/* Adds a launch for each stencil of level `v`, all of which have few points. Launches run at the same time unless one
+ * has to wait for another: threads of two launches have no order among them, as the stencils at one point of a thread
+ * have. */
 static void few_points(Points *x, const Level *v) {
   Arena *a = x->lo->out->arena;
   int first = 0;
@@ -162,8 +167,8 @@ static void few_points(Points *x, const Level *v) {
   }
 }
 
-/* The pieces at `p` begin and end along dimension `d` at bounds of these parts of it, in order: what they cover of it
- * together, and in *parts how many parts there are; 0: they do not lie beside each other whatever the params are. */
+/* The intervals of dimension `d` in which the pieces at `p` lie, in order: the interval that they cover together, and
+ * in *parts how many there are. *parts is 0 if they are not adjacent for all values of the params. */
 static Box chain_of(const Module *m, int n, const Piece *p, int d, int *parts) {
   Box all = {.rank = 1};
   Affine *lo = ARENA_ARRAY(m->arena, Affine, n + 1), *hi = ARENA_ARRAY(m->arena, Affine, n + 1);
@@ -193,7 +198,7 @@ static Box chain_of(const Module *m, int n, const Piece *p, int d, int *parts) {
   return all;
 }
 
-/* Are the pieces of launch `l` the boxes that cuts across all of the box *all make of it? */
+/* Are the pieces of launch `l` the parts of one box, *all, that is cut across its whole extent? */
 static bool is_cut(const Launch *l, Box *all) {
   const Module *m = l->m;
   int cells = 1;
@@ -208,9 +213,8 @@ static bool is_cut(const Launch *l, Box *all) {
   return cells == l->st->npieces;
 }
 
-/* The number of the piece of `st` with the most points of those that are not `done`, which it then is; -1: there is
- * none.
- */
+/* The number of the piece of `st` with the most points among those that are not `done`; marks it as done. -1: none is
+ * left. */
 static int next_piece(const Module *m, const Stencil *st, bool *done) {
   int most = -1;
   for (int i = 0; i < st->npieces; i++)
@@ -221,8 +225,8 @@ static int next_piece(const Module *m, const Stencil *st, bool *done) {
   return most;
 }
 
-/* Has `block` threads, of `elems` points each, divide `box` evenly along each dimension, if there would be few tiles,
- * and has as many threads as before along another in place of those that are too many. */
+/* If `block` threads of `elems` points each cut `box` into few tiles along a dimension, makes their number one that
+ * divides it evenly. Threads that are too many along one dimension then go to another one. */
 static void fit_block(const Points *x, const Box *box, const int32_t *elems, int32_t *block) {
   bool overflow = false;
   int64_t all = 1, threads = 1, points[MAX_RANK];
@@ -240,7 +244,7 @@ static void fit_block(const Points *x, const Box *box, const int32_t *elems, int
       block[d] *= 2;
 }
 
-/* Adds a launch of `v`, whose members have pieces of the box of `piece`, for the points of that one alone. */
+/* Adds a launch of `v`, whose members have pieces with the box of `piece`, for the points of that box alone. */
 static void piece_launch(Points *x, const Level *v, const Piece *piece, const char *name, int steps, bool beside) {
   const Module *m = x->lo->m;
   int32_t block[GRID_RANK], elems[GRID_RANK];
@@ -263,7 +267,7 @@ static void piece_launch(Points *x, const Level *v, const Piece *piece, const ch
   block_launch(x, naive_piece, &p, &piece->box, name, beside);
 }
 
-/* Need what level `v` does in box `zone` not wait for the launches of the level before? */
+/* May the launch of level `v` in box `zone` start before the launches of the level before have ended? */
 static bool is_ahead(const Points *x, const Level *v, const Box *zone) {
   bool ahead = x->before && !x->lo->m->part && !x->lo->c->sketch;
   for (int i = 0; i < x->f->n; i++)
@@ -273,10 +277,10 @@ static bool is_ahead(const Points *x, const Level *v, const Box *zone) {
   return ahead;
 }
 
-/* Adds the launches of level `v` if its main stencils have a launch for each piece, beside each other: where points
- * that are not in the largest one are many: those of many points first. What is around all pieces has one, too. False:
- * they have not. The largest need not wait for a level of few points before. A sketch has that alone: who asks what a
- * launch takes counts what is around it otherwise. */
+/* If many points lie outside of the largest piece of the main stencils of level `v`, adds a launch for each piece, and
+ * one for the points around all pieces; these launches run at the same time, those of many points first. The launch of
+ * the largest piece need not wait for a level of few points before. A sketch has that launch alone: callers that ask
+ * for the cost of a launch count the points around it otherwise. False: the pieces get no launches of their own. */
 static bool main_pieces(Points *x, const Level *v, const char *name) {
   const Module *m = x->lo->m;
   Box all = {0};
@@ -299,7 +303,7 @@ static bool main_pieces(Points *x, const Level *v, const char *name) {
   return true;
 }
 
-/* The same for a level of stencils of few points, which have nothing to copy and do not meet. */
+/* Like main_pieces, for a level of stencils of few points, which copy nothing and access no common points. */
 static bool few_pieces(Points *x, const Level *v, const char *name) {
   const Module *m = x->lo->m;
   bool many = !m->part && !x->lo->c->sketch && default_scalars(m), first = true;
@@ -315,8 +319,8 @@ static bool few_pieces(Points *x, const Level *v, const char *name) {
   return many;
 }
 
-/* Adds the launches of level `v` in its zone, by threads of several points, and around it. The former need not wait for
- * a launch of few points before. */
+/* Adds a launch of level `v` for its zone, by threads of several points, and one for the points around it. The former
+ * need not wait for a launch of few points before. */
 static void zone_launches(Points *x, const Level *v, const char *name) {
   NaivePoints p = {v->n, v->steps, v->members, x->s->block, x->s->elems, NULL, NULL};
   bool around = !is_grid(x->lo->m, &v->zone), ahead = around && x->before == 1 && is_ahead(x, v, &v->zone);
@@ -327,7 +331,7 @@ static void zone_launches(Points *x, const Level *v, const char *name) {
   x->seq->ops[x->seq->nops - 1].behind = ahead;
 }
 
-/* Adds the launches of level number `level`, of the last ones of the step if `last`. */
+/* Adds the launches of level number `level`; `last`: they are the last ones of the step. */
 static void level_launches(Points *x, int level, bool last) {
   Arena *a = x->lo->out->arena;
   Level v = level_of(x, level, last);
@@ -351,8 +355,8 @@ static void level_launches(Points *x, int level, bool last) {
     x->before = x->seq->ops[i].beside == (i > first) ? x->before : 0;
 }
 
-/* Adds the sequence of a step whose launches are `l`, by threads of several points. Where updates of scalars, repeats,
- * sweeps or reads of other levels stand between stencils no two of these are made together. */
+/* Adds the sequence of a step whose launches are `l`, by threads of several points. If updates of scalars, repeats,
+ * sweeps or reads of other levels stand between stencils, each stencil has a launch of its own. */
 static void points_seq(Lowering *lo, int count, Launch *const *l, const Schedule *s) {
   Points x = {.lo = lo, .seq = host_seq(lo, 1), .s = s, .inner = frame_middle(lo->m)};
   int together = module_has_stages(lo->m) || module_sweep(lo->m) || module_scaled(lo->m) ? 1 : count;

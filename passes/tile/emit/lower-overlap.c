@@ -1,45 +1,45 @@
 /* lower-overlap.c: overlapped tiles on targets with threads: Algorithms 1, 3, 4 and 5 of the paper.
  *
- * A block of B threads, each with E elements, computes B * E cells, all of them in every instance. Cells too near to
- * the block's edge get wrong values that are not used: instance i is right on its extent around the output tile
- * (Algorithm 2), and only the tile's own W = B * E - halo points (equation 1) are stored at the end. A thread keeps its
- * own values in private arrays, even versions of F in `rF.0` and odd ones in `rF.1` (more if older versions are still
- * needed); a version that other threads read is in the shared array `sF.version` (equation 3). Values that the launch
- * has not written yet come from global memory. Element e of a thread is the cell thread + e * B in the last dimension,
- * so neighbouring threads access neighbouring cells; in the other dimensions it is thread * E + e, so neighbours there
- * are mostly the thread's own and come from its registers. The code is unrolled for each element of these dimensions,
- * and is a loop to unroll over those of the last.
+ *   block of B threads, E elements each:   | halo |      W points that are stored      | halo |    W = B * E - halo
  *
- * An access comes from:
+ * A block computes B * E cells, all of them in every instance. Cells too near to the block's edge get wrong values that
+ * are not used: instance i is right on its extent around the output tile (Algorithm 2), and only the W points of the
+ * output tile (equation 1) are stored at the end.
  *
- * - version 0: global memory; own ones that several instances need from a private array, loaded once
+ * *Versions*. A thread keeps its own values in private arrays, even versions of F in `rF.0` and odd ones in `rF.1`
+ * (more arrays if older versions are still needed). A version that other threads read is in the shared array
+ * `sF.version` (equation 3). A version gets a shared array only if it has near accesses; T = 1 with one stencil takes
+ * no shared memory.
+ *
+ * *Cells of a thread*. In the last dimension element e of a thread is cell thread + e * B: neighbouring threads access
+ * neighbouring addresses. In the other dimensions it is cell thread * E + e: neighbours there are mostly the thread's
+ * own and come from its registers. The paper strides in all dimensions. Contiguous elements take the accesses along
+ * slow dimensions off shared memory: with E = 8 a five-point stencil makes 2.25 shared loads a point in place of 4. For
+ * that, the code is unrolled for each element of the slow dimensions, and is a loop to unroll over those of the last.
+ *
+ * *Accesses*. The values that an access reads come from:
+ * - version 0: global memory; own values that several instances need from a private array, loaded once
  * - own: the private array of that version: even and odd versions alternate between two
  * - near, to another element of the same thread: the same private array
  * - near, else: the shared array of that version
  *
- * If roots and quotients are tested together (`range-guards`), no pad is read: its earlier contents, tiny, huge or NaN,
- * would make the test fail for a whole warp, and again in each later instance. A cell that would read a pad reads a
- * cell of the tile instead; its result is not needed. That is a comparison and a select for each offset, once for all
- * instances.
+ * *Pads*. If roots and quotients are tested together (`range-guards`), no pad is read: its earlier contents, tiny, huge
+ * or NaN, would make the test fail for a whole warp, and again in each later instance. A cell that would read a pad
+ * reads a cell of the tile instead; its result is not needed. That is a comparison and a select for each offset, once
+ * for all instances.
  *
- * Cell l of a block belongs to thread l mod B in the last dimension (neighbouring threads, neighbouring addresses) and
- * to thread l / E in the others (neighbouring elements, one thread). The paper strides in all dimensions; contiguous
- * elements take the accesses along slow dimensions off shared memory: with E = 8 a five-point stencil makes 2.25 shared
- * loads a point in place of 4. So the code is written out for the elements of the slow dimensions and is a loop to
- * unroll over those of the last.
+ * *Kernels*. There are a kernel of T steps and one of 1 step, made of the last level's instances, whose extents are
+ * what one step needs, with as few elements a thread as they allow. The host runs the first while it does not go too
+ * far. There may be a kernel for a number of steps in between, made of the last levels.
  *
- * A version gets a shared array only if it has near accesses; T = 1 with one stencil takes no shared memory. There are
- * a kernel of T steps and one of 1 step, made of the last level's instances, whose extents are what one step needs,
- * with as few elements a thread as they allow; the host runs the first while it does not go too far. There may be one
- * for a number of steps in between, made of the last levels (below). A field smaller than the grid may turn out to have
- * no points: its buffer is laid out as if each empty dimension had one, so that what tiles read ahead in it, and never
- * use, is read inside the buffer. */
+ * A field smaller than the grid may turn out to have no points. Its buffer is laid out as if each empty dimension had
+ * one, so that cells that tiles load ahead, and never use, lie inside the buffer. */
 #include "passes/tile/emit/lower-frame.h"
 #include "passes/tile/emit/lower-overlap.h"
 #include "passes/registry.h"
 #include "passes/plan/plan.h"
 
-/* What accesses of instance `i` at a cell look at. */
+/* The state of accesses of instance `i` at a cell. */
 typedef struct CellUse {
   const Tile *t;
   int i;
@@ -48,8 +48,8 @@ typedef struct CellUse {
 
 /* ---- arrays */
 
-/* Is the point's own version 0 of field `f` kept in the private array from the start? If it is used often, and if it is
- * written in place: then it is read by its own thread only. */
+/* Is the point's own version 0 of field `f` kept in the private array from the start? It is if it is used often, and if
+ * the field is written in place: then only its own thread may read it. */
 static bool is_cached(const Launch *l, int f) {
   const FieldUse *u = launch_use(l, f);
   return u->own_loads > 1 || (u->own_loads > 0 && u->stored && !u->paired);
@@ -99,7 +99,7 @@ static void make_arrays(Tile *t) {
 
 /* ---- cells */
 
-/* Sets cell, element and coordinate of `c` in dimension `d` to those of element `e`, known now. */
+/* Sets cell, element and coordinate of `c` in dimension `d` to those of element `e`, which is a constant. */
 static void fix_element(const Tile *t, Cell *c, int d, int32_t e) {
   c->fixed[d] = e;
   c->e[d] = build_int(&c->b, TY_I32, e);
@@ -107,8 +107,8 @@ static void fix_element(const Tile *t, Cell *c, int d, int32_t e) {
   c->g[d] = e ? build2(&c->b, OP_ADD, t->g0[d], build_int(&c->b, TY_I64, e)) : t->g0[d];
 }
 
-/* Opens the loop over the elements in the last dimension; fixes number `n` of them where code is written out for each.
- */
+/* Opens the loop over the elements in the last dimension; with lanes, whose elements are unrolled, fixes element number
+ * `n`. */
 static void open_loop(const Tile *t, Cell *c, int32_t n) {
   int d = t->rank - 1;
   Loc loc = c->b.loc;
@@ -126,8 +126,8 @@ static void open_loop(const Tile *t, Cell *c, int32_t n) {
   c->g[d] = build2(&c->b, OP_ADD, t->g0[d], build_convert(&c->b, TY_I64, first));
 }
 
-/* How often the code of a cell is written out: for the elements of a thread in all dimensions but the last, in which
- * there is a loop, if not for those of lanes. */
+/* How often the code of a cell is unrolled: for a thread's elements in all dimensions but the last, over which there is
+ * a loop; with lanes, for the elements in all dimensions. */
 static int32_t written_out(const Tile *t) {
   int32_t n = 1;
   for (int d = 0; d < t->rank - !t->lanes; d++)
@@ -153,17 +153,18 @@ static Cell open_cell(const Tile *t, int32_t n) {
 /* The private array that holds version `v` of field `f`. */
 int own_array(const Tile *t, int f, int v) { return t->own[f][v % launch_use(t->l, f)->depth]; }
 
-/* The value of version `v` of field `f` at the thread's element `off` away from the cell's (NULL: the cell's). */
+/* The value of version `v` of field `f` at the thread's element `off` away from that of the cell (NULL: at the
+ * cell). */
 static Value *own_value(const Tile *t, Builder *b, const Cell *c, int f, int v, const int64_t *off) {
   return build_aload(b, t->l->m->fields[f].type, own_array(t, f, v), v, t->rank, c->e, off);
 }
 
-/* Makes `x` version `v` of field `f` at the cell. */
+/* Sets version `v` of field `f` at the cell to `x`. */
 static void set_own(const Tile *t, Cell *c, int f, int v, Value *x) {
   build_astore(&c->b, own_array(t, f, v), v, x, t->rank, c->e, NULL);
 }
 
-/* Is the cell `off` away another of the thread's elements? */
+/* Is the cell `off` away another element of the same thread? */
 static bool is_own_element(const Tile *t, const Cell *c, const int64_t *off) {
   for (int d = 0; d < t->rank - 1; d++)
     if (c->fixed[d] + off[d] < 0 || c->fixed[d] + off[d] >= t->s->elems[d])
@@ -184,10 +185,10 @@ static bool has_tests(const Tile *t) {
   return false;
 }
 
-/* The cell from which the access to `field` leads `off` away, in dimension `d`: the cell itself, or where tests would
- * meet what stood in the pads before, one from which it leads to a cell that no access leads to. Nobody needs what is
- * made of pads; but one number that is tiny or huge makes a test fail for all of the warp, and so does a difference of
- * a value from itself. */
+/* The cell, in dimension `d`, from which the access to `field` at offset `off` is made. It is the cell itself, unless
+ * that access would read a pad, and roots or quotients are tested: then it is a cell from which the access leads to one
+ * that no other access reads. No result depends on values of pads, but one number that is tiny or huge makes a test
+ * fail for the whole warp, and so does a difference of a value from itself. */
 static Value *leading_cell(const Tile *t, Builder *b, const Cell *c, int field, int d, int64_t off) {
   const FieldUse *u = launch_use(t->l, field);
   bool fixed = d < t->rank - 1, own = c->fixed[d] + off >= 0 && c->fixed[d] + off < t->s->elems[d];
@@ -199,8 +200,8 @@ static Value *leading_cell(const Tile *t, Builder *b, const Cell *c, int field, 
   return build3(b, OP_SELECT, leaves, build2(b, OP_ADD, c->l[d], build_int(b, TY_I32, aside)), c->l[d]);
 }
 
-/* The near access to version `v` of `field`: from the thread's own elements if it leads to one (clamp and mirror:
- * unless the field's region is left), else from the shared array. */
+/* The near access to version `v` of `field`: from the thread's own elements if it leads to one (with clamp and mirror:
+ * in the field's region), else from the shared array. */
 static Value *near_access(const Tile *t, Builder *b, const Cell *c, int field, int v, const int64_t *off,
                           const Rules *rules) {
   const Module *m = t->l->m;
@@ -242,7 +243,8 @@ static Value *cell_access(Point *p, Builder *b, int field, const int64_t *off, c
   return near_access(t, b, u->cell, field, v, off, rules);
 }
 
-/* The value that the point keeps where no piece writes `field`; none of a temp field that this step has not written. */
+/* The value that the point keeps where no piece writes `field`; NULL for a temp field that this step has not
+ * written. */
 static Value *old_value(Point *p, Builder *b, int field) {
   const CellUse *u = p->user;
   static const int64_t here[MAX_RANK];
@@ -254,7 +256,7 @@ static Value *old_value(Point *p, Builder *b, int field) {
 
 /* ---- code */
 
-/* Computes the place of the block and of the thread's element 0. */
+/* Computes the coordinates of the block and of the thread's element 0. */
 static void place_block(Tile *t) {
   const Module *m = t->l->m;
   for (int d = 0; d < t->rank; d++) {
@@ -270,7 +272,8 @@ static void place_block(Tile *t) {
   t->step = stencils_use_step(t->l->n, t->l->st) ? build_step(&t->b) : NULL;
 }
 
-/* Fills the private arrays of the fields whose value before the launch is kept, at cells number `n`. */
+/* Loads the values before the launch of the fields whose version 0 is kept, at cells number `n`, to the private
+ * arrays. */
 static void load_cached(const Tile *t, int32_t n) {
   static const int64_t here[MAX_RANK];
   static const Rules none;
@@ -291,10 +294,11 @@ static void load_cached(const Tile *t, int32_t n) {
   }
 }
 
-/* Is the cell one of the tile's own, not of its halo? NULL: always. */
+/* Is the cell in the output tile, not in the halo? NULL: always. */
 static Value *in_tile(const Tile *t, Cell *c);
 
-/* Stores `v`, what a probe sees at the cell: its field is nobody's to read, so the value need not wait for the end. */
+/* Stores `v`, the value that a probe sees at the cell: nothing reads its field, so the value need not wait for the
+ * end. */
 static void store_seen(const Tile *t, const Cell *c, int f, Value *v) {
   Cell at = *c;
   Value *mine = in_tile(t, &at), *test = has_value_after(t->l, &at.b, f, at.g);
@@ -322,7 +326,7 @@ static void compute(const Tile *t, int i, int32_t n) {
       set_own(t, &c, st->targets[k], launch_version(t->l, st->targets[k], i + 1), values[k]);
 }
 
-/* Makes the new values of instance `i` at cells number `n` known to the block, those of fields that other points will
+/* Stores the new values of instance `i` at cells number `n` to shared arrays, for those fields that other points
  * read. */
 static void publish(const Tile *t, int i, int32_t n) {
   const Stencil *st = &t->l->st[i];
@@ -343,7 +347,7 @@ static void publish(const Tile *t, int i, int32_t n) {
   }
 }
 
-/* The same for cells in the registers of lanes. */
+/* Like publish, for cells in the registers of lanes. */
 static void publish_lanes(const Tile *t, int i) {
   const Stencil *st = &t->l->st[i];
   Builder b = t->b;
@@ -373,8 +377,7 @@ static bool stored_alike(const Launch *l, int f, int g) {
   return box_equal(&l->m->fields[g].box, &l->m->fields[f].box) && !partly_written(l, f) && !partly_written(l, g);
 }
 
-/* How many cells of field `f`, from cell `c` on, are stored at once, if this one is the first of so many; 0: it is not.
- */
+/* How many cells of field `f`, from cell `c` on, are stored at once, if `c` is the first of them; 0: it is not. */
 static int stored_at_once(const Tile *t, const Cell *c, int f) {
   int n = t->lanes && t->lanes->vectors[f] && !partly_written(t->l, f)
               ? vector_cells(t->l->m->fields[f].type, t->s->elems[t->rank - 1])
@@ -395,7 +398,7 @@ static void store_cells(const Tile *t, Builder *b, const Cell *c, int f) {
     cells_store(b, &(CellPlace){t->l->m->fields[f].type, buffer, NO_VERSION, t->rank, c->g, NULL}, n, x);
 }
 
-/* The final store of all fields that are stored at the same points as field `f`, if `f` is the first of them. */
+/* The final store of field `f` and of all fields that are stored at the same points, if `f` is the first of these. */
 static void store_like(const Tile *t, Cell *c, Value *mine, int f) {
   const Module *m = t->l->m;
   int any = 0;
@@ -415,8 +418,8 @@ static void store_like(const Tile *t, Cell *c, Value *mine, int f) {
       store_cells(t, &in, c, g);
 }
 
-/* The end of Algorithm 4, at cells number `n`: the tile's points go to global memory, the halo is masked, images are
- * never stored. */
+/* The end of Algorithm 4, at cells number `n`: stores the tile's points to global memory. The halo is masked, and
+ * images are never stored. */
 static void store_tile(const Tile *t, int32_t n) {
   Cell c = open_cell(t, n);
   Value *mine = in_tile(t, &c);
@@ -425,8 +428,8 @@ static void store_tile(const Tile *t, int32_t n) {
       store_like(t, &c, mine, f);
 }
 
-/* Keeps the cells of tile `t`, of kernel `index`, in the registers of lanes, whole ones of which are moved by vectors
- * if `vector`. */
+/* Keeps the cells of tile `t`, of kernel `index`, in the registers of lanes. `vector`: cells of whole lanes are moved
+ * by vectors. */
 static void keep_in_lanes(Tile *t, int index, bool vector) {
   Arena *a = t->lo->out->arena;
   int x = t->rank - 1;
@@ -438,7 +441,8 @@ static void keep_in_lanes(Tile *t, int index, bool vector) {
   t->k->lanes = t->s->block[x];
 }
 
-/* Adds the kernel `name` for launch `l`, of which with lanes whole ones are moved by vectors if `vector`. Its index. */
+/* Adds the kernel `name` for launch `l`. `vector`: with lanes, cells of whole lanes are moved by vectors. Returns its
+ * index. */
 static int overlap_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool vector, const char *name, int steps) {
   int index = lowering_kernel(lo, name, steps, l->n ? l->st[0].loc : no_loc());
   Tile t = {.lo = lo, .l = l, .s = s, .k = &lo->out->kernels[index], .rank = l->m->grid.rank};

@@ -1,73 +1,70 @@
-/* lower-stream.c: streamed tiles, on targets with threads.
+/* lower-stream.c: streamed tiles (2.5-D blocking), on targets with threads.
  *
- * A block's tile is streamed along dimension 0, row after row (plane after plane), with all stencils of all T time
- * steps in flight: at each step every instance makes one row, which lags behind the rows that it reads (stream.c). Rows
- * live in registers: a lane has V adjacent cells, a warp a line of 32 V cells, and neighbouring lanes supply the cells
- * next to a lane's own. In rank 3 a thread has E lines and warps are stacked in dimension 1; only lines that other
- * warps need go through shared memory, with one barrier in each step. In dimension 0 only the ends of streamed tiles
- * are computed twice; in the other dimensions tiles overlap (equation 1 of Holewinski, Pouchet, Sadayappan, ICS'12) by
- * whole lanes and lines. In rank 1 there is one step.
- *
- *   threads            rank 1: 32 * warps   rank 2: warps x 32   rank 3: 1 x warps x 32   (or 64, and in rank 3 16
- *                      and 8: see stream.h)
- *   tile, dimension 0  chunk rows
- *
- * As many steps are unrolled as the longest window keeps rows, so that a row stays in its registers.
+ *   step s of the stream:   load row s,  level 1 computes row s - lag(1),  level 2 computes row s - lag(2),  ..
  *
  * A block's tile is streamed along dimension 0, a row (rank 2) or plane (rank 3) a *step*, with all stencils of all T
- * time steps in flight. At each step every instance makes one row, `lag` rows behind the one that is loaded: `stream.c`
- * gives an instance the least lag that is at least `lag of the producer + offset` for each of its accesses, an outside
- * rule counting as all the offsets that it can lead to. What follows is the *window* of every version: how many rows
- * back the oldest reader looks. In dimension 0 nothing is computed twice but at the two ends of a streamed tile; in the
- * others tiles overlap by equation 1, in whole lanes and lines.
+ * time steps in flight. At each step every instance computes one row, `lag` rows behind the row that is loaded:
+ * stream.c gives an instance the least lag that is at least `lag of the producer + offset` for each of its accesses. An
+ * outside rule counts as all the offsets to which it can lead. The lags determine the *window* of every version: how
+ * many rows back its oldest reader looks.
  *
- * How threads lie:
+ * In dimension 0 only the ends of streamed tiles are computed twice. In the other dimensions tiles overlap (equation 1
+ * of Holewinski, Pouchet, Sadayappan, ICS'12), by whole lanes and lines. In rank 1 there is one step.
  *
- * - rank: 1; threads: 32 x warps; last dimension: V cells a lane, warps beside each other
- * - rank: 2; threads: warps x 32, or x 64 on targets with such warps; dimension 0: streamed, `-chunk` rows; last
- *   dimension: the same
- * - rank: 3; threads: 1 x warps x 32, or 1 x lines x 16, 1 x lines x 8; dimension 0: streamed, `-chunk` planes;
- * dimension 1: E lines a thread, warps stacked; last dimension: V cells a lane, one warp, or half of it, or a quarter
+ * *Threads*. A lane has V adjacent cells in registers, a warp a line of 32 V cells, and neighbouring lanes supply the
+ * cells next to a lane's own. In rank 3 a thread has E lines, and warps are stacked in dimension 1.
  *
- * An access comes from:
+ *   rank   threads                           dimension 0             dimension 1       last dimension
+ *   1      32 * warps                                                                  V cells a lane, warps in a row
+ *   2      warps x 32, or warps x 64 where     streamed, -chunk rows                   V cells a lane, warps in a row
+ *          warps have 64 threads
+ *   3      1 x warps x 32, 1 x lines x 16,     streamed, -chunk        E lines a       V cells a lane; a warp, or half,
+ *          or 1 x lines x 8                    planes                  thread          or a quarter of one
  *
+ * *Accesses*. The values that an access reads come from:
  * - the thread's own cell, this step's row: a value
- * - the thread's own cell, an older row: a private array, its first index the number of the row modulo the steps
- *   written out: constant, so it ends in registers, and rows never move
- * - a cell of a lane beside: `shuffle.up`, `shuffle.down`
- * - a line of another warp, or of another part of the same one (rank 3): shared memory, where that warp has put it a
- *   step or more ago; one barrier a step, of neighbouring warps where that will do (pass barriers)
- * - version 0, own cells only, readers more than two rows apart: the ring that its rows come in by, where they stay
- *   until the last reader has had them; global memory, again for each reader, where there are no copies or the blocks
- *   that registers leave room for, two at most, would not have it there
- * - version 0, other cells through a rule that may lead far: from points outside of the field's region: global memory
+ * - the thread's own cell, an older row: a private array. The first index is the number of the row modulo the unrolled
+ *   steps. It is a constant, so the array ends in registers, and rows never move.
+ * - a cell of a neighbouring lane: `shuffle.up`, `shuffle.down`
+ * - a line of another warp, or of another part of the same warp (rank 3): shared memory, where that warp has stored it
+ *   a step or more ago. There is one barrier a step, between neighbouring warps alone where that is enough (pass
+ *   barriers).
+ * - version 0, if all reads are of own cells and readers are more than two rows apart: the ring to which its rows are
+ *   copied. A row stays there until its last reader has read it. Without asynchronous copies, or where such rings would
+ *   leave no shared memory for the blocks that registers have room for (two at most), each reader loads the row again
+ *   from global memory.
+ * - version 0, other cells, through a rule that may lead far: global memory, for points outside of the field's region
  *
- * Version 0 is loaded ahead of the stream: `-ahead=A` rows by asynchronous copies into a ring of shared memory that
- * each thread has for itself (no barrier), or with `-ahead=1`, and on targets without such copies, one row in
- * registers; so also fields of elements below 4 bytes where they are moved one by one. The steps are written out as
- * often as the longest window keeps rows, in rank 2 once more: then the new row has a place before the oldest is read
- * for the last time, and nothing is moved at the end of the loop. In rank 3 one step more would take a line more of
- * shared memory for each version; there the two steps of most programs become four, where the code stays short and no
- * sums are kept. The rings that rows come in by have a multiple or a divisor of so many places, so that places are
- * constants or nearly. Rows written before there was anything to read are zeros; by the lags nobody needs them.
+ * *Loads* run ahead of the stream. With `-ahead=A` asynchronous copies load A rows ahead, to a ring of shared memory
+ * that each thread has for itself, so they need no barrier. With `-ahead=1`, on targets without such copies, and for
+ * fields of elements below 4 bytes that are moved one by one, one row ahead is in registers. The rings have a number of
+ * places that is a multiple or a divisor of the unrolled steps, so that places are constants or nearly. Rows before the
+ * first one that is loaded are zeros; the lags ensure that no result depends on them.
  *
- * Fields whose rows start at a lane's first cell are loaded and stored by vectors of 16 bytes, which needs rows of
- * whole lanes: such a kernel has `multiple M of V` and a second kernel, `..._any`, `instead`, which moves elements one
- * by one. Rows with a pitch (pass `pad-rows`) need only that to be whole vectors; but where images continue a row, its
- * points must be whole lanes, too.
+ * *Unrolling*. As many steps are unrolled as the longest window keeps rows, so that a row stays in its registers. In
+ * rank 2 it is one more: then the new row has a place before the oldest one is read for the last time, and nothing is
+ * moved at the end of the loop. In rank 3 one more step would take one more line of shared memory for each version.
+ * There the two steps of most programs become four, if the code stays short and no sums are kept.
  *
- * A step that is cut into several launches (pass `fuse`; with `-schedule=stream` it is not cut by itself if it can be
- * streamed as a whole) has T = 1, and each launch is streamed with an extent and a tile of its own. A launch that
- * cannot be streamed gets overlapped tiles, which a remark (`-Rpass`) says; if that is all of them, it is an error. If
- * a block does not fit the target, rows ahead and then warps are taken from it as far as `-ahead` and `-block` leave
- * them open.
+ * *Vectors*. Fields whose rows start at a lane's first cell are loaded and stored by vectors of 16 bytes, which needs
+ * rows of whole lanes. Such a kernel has `multiple M of V` and a second kernel, `..._any`, `instead`, which moves
+ * elements one by one. Rows with a pitch (pass `pad-rows`) need to be whole vectors only; but where images continue a
+ * row, its points must be whole lanes, too.
  *
- * What cannot be streamed is an error that says why: a field that is written in place because no stencil of the launch
- * reads beside its point; what pass `lower-overlap` refuses of launches. Steps that remain behind the last tile are
- * made by overlapped tiles of one step, and where `plan_remainder` finds it worth while first by streaming fewer levels
- * with the same tile, if that fits. What this would write in place, because fewer levels compute no halo, it stores to
- * the other buffer like the tile of T steps: a tile loads all fields where it loads one beside what it computes, and a
- * neighbour may be writing there. */
+ * *Several launches*. A step that is cut into several launches (pass `fuse`; `-schedule=stream` does not cut a step by
+ * itself if it can be streamed as a whole) has T = 1, and each launch is streamed with an extent and a tile of its own.
+ * A launch that cannot be streamed gets overlapped tiles, with a remark (`-Rpass`); if no launch can be, it is an
+ * error. If a block does not fit the target, stc takes fewer rows ahead and then fewer warps, as far as `-ahead` and
+ * `-block` leave them open.
+ *
+ * *Limits*. A field that is written in place because no stencil of the launch reads beside its point cannot be
+ * streamed, nor can launches that pass `lower-overlap` refuses; the error says why.
+ *
+ * *Remaining steps*. Steps after the last tile are made by overlapped tiles of one step; where `plan_remainder` finds
+ * it worth while, first by streaming fewer levels with the same tile, if that fits. Fewer levels may compute no halo,
+ * so that a field could be written in place. It is stored to the other buffer nevertheless, as by the tile of T steps:
+ * where a tile loads one field beside the points that it computes it loads all fields, and a neighbour may be writing
+ * there. */
 #include "passes/tile/emit/lower-frame.h"
 #include "passes/registry.h"
 #include "passes/tile/emit/lower-overlap.h"
@@ -88,7 +85,7 @@ static int32_t divisor(int32_t n, int32_t least) {
   return least;
 }
 
-/* Has the tile keep rows `r` behind each step. */
+/* Has the tile keep rows `r` after each step. */
 static void keep(Flow *f, KeptRows r) { ARENA_PUSH(f->lo->out->arena, f->kept, f->nkept, r); }
 
 /* Makes the arrays of version `v` of field `fl`: a ring for the rows it keeps, and lines for other warps. */
@@ -111,7 +108,7 @@ static void make_window(Flow *f, int fl, int v) {
   }
 }
 
-/* Makes the arrays of what instance `i` computes early. */
+/* Makes the arrays of the values that instance `i` computes early. */
 static void make_partial(Flow *f, int i) {
   const Partial *e = f->st->partial[i];
   Arena *a = f->lo->out->arena;
@@ -152,7 +149,7 @@ static void make_arrays(Flow *f) {
   flow_make_seams(f);
 }
 
-/* ---- what happens between steps */
+/* ---- between steps */
 
 /* The indices of element e of line j in place `slot` of a private array. */
 static void kept_place(Flow *f, int slot, int j, int e, Value **at) {
@@ -176,24 +173,24 @@ void flow_put_row(Flow *f, int array, int slot, CellLine row) {
     }
 }
 
-/* Cell `x` of `line`, of a newest row (a CellFn). */
+/* Cell `x` of `line`, one of the newest rows (a CellFn). */
 static Value *newest_cell(void *user, CellLine line, int x) { return cells_get(((Flow *)user)->cells, line, x); }
 
-/* Puts the lines of the newest row of `r` that other warps read in place `slot` of shared memory. */
+/* Stores those lines of the newest row of `r` that other warps read to place `slot` of shared memory. */
 static void publish_row(Flow *f, const KeptRows *r, int slot) {
   TradedLines lines = flow_traded(f, r->of, r->version, slot);
   lines_give(&f->b, &lines, (CellLine){.of = r->of, .version = r->version}, newest_cell, f);
 }
 
-/* Makes the newest row of `r` zeros. */
+/* Sets the newest row of `r` to zeros. */
 static void make_zeros(Flow *f, const KeptRows *r) {
   for (int i = 0; i < f->E * f->V; i++)
     cells_set(f->cells, (CellLine){.of = r->of, .version = r->version, .line = i / f->V}, i % f->V,
               build_const(&f->b, f->k->arrays[r->array].type, (Const){0}));
 }
 
-/* Keeps the newest rows in registers, or in shared memory, at their places in step u of those written out; at the
- * `start`, where there are none yet, zeros. True if there was one. */
+/* Stores the newest rows that are kept in registers (`shared`: in shared memory) to their places of unrolled step u. At
+ * the `start`, where there are no rows yet, it stores zeros. True if there was a row to store. */
 static bool keep_rows(Flow *f, int u, bool shared, bool start) {
   bool any = false;
   for (int i = 0; i < f->nkept; i++) {
@@ -212,7 +209,7 @@ static bool keep_rows(Flow *f, int u, bool shared, bool start) {
   return any;
 }
 
-/* Fills with zeros what is read before it is made; these zeros are never used. */
+/* Fills rows that are read before they are made with zeros; no result depends on these zeros. */
 static void clear_rows(Flow *f) {
   bool any = false;
   for (int u = 0; u < f->st->unroll; u++) {
@@ -249,7 +246,7 @@ Value *flow_line(Flow *f, int j) {
   return j ? build2(b, OP_ADD, line, build_int(b, TY_I32, j)) : line;
 }
 
-/* Where the thread is: lane, warp, and the coordinates of its first cell. */
+/* Finds lane, warp, and the coordinates of the thread's first cell. */
 static void place_thread(Flow *f) {
   const Module *m = f->l->m;
   const Extent *hull = &f->st->halo;
@@ -275,7 +272,7 @@ static void place_thread(Flow *f) {
   f->step = stencils_use_step(f->l->n, f->l->st) ? build_step(b) : NULL;
 }
 
-/* The loop over steps, which are written out `unroll` times, in a loop. */
+/* The loop over steps, unrolled `unroll` times. */
 static void stream_loop(Flow *f) {
   if (f->rank == 1) {
     stream_step(f);
@@ -295,7 +292,7 @@ static void stream_loop(Flow *f) {
   f->u = 0;
 }
 
-/* Chooses how rows of fields come and go: those of which `vectors` says so (NULL: none) by vectors. */
+/* Chooses how rows of fields are loaded and stored: by vectors for the fields that `vectors` marks (NULL: none). */
 static void choose_moves(Flow *f, const Schedule *s, const bool *vectors) {
   const Module *m = f->l->m;
   bool keeps = stream_keeps_ring(f->lo->c->target, f->st, s);
@@ -307,7 +304,7 @@ static void choose_moves(Flow *f, const Schedule *s, const bool *vectors) {
   }
 }
 
-/* Adds the kernel `name` for launch `l` under schedule `s`, which advances by `steps`. Its index. */
+/* Adds the kernel `name` for launch `l` under schedule `s`, which advances by `steps`. Returns its index. */
 static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool vector, const char *name, int steps) {
   int index = lowering_kernel(lo, name, steps, l->n ? l->st[0].loc : no_loc());
   int rank = l->m->grid.rank;
@@ -348,8 +345,8 @@ static int stream_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool 
   return index;
 }
 
-/* On a target whose lanes add a limited number of bytes to a common base, and go to several rows of a plane from it,
- * rows must not be too long, which launches check. */
+/* On some targets a lane can add only a limited number of bytes to a base that all lanes share, and reaches several
+ * rows of a plane from that base. So rows must not be too long there; launches check it. */
 static void check_rows(Lowering *lo, const Launch *l, const Schedule *s) {
   const TargetInfo *t = lo->c->target;
   const Module *m = l->m;
@@ -374,8 +371,9 @@ static void check_rows(Lowering *lo, const Launch *l, const Schedule *s) {
 
 /* ---- modules */
 
-/* Has the fields of launch `l` begin where the seams between the results of fitted tiles of `s` are on whole sectors of
- * memory, if that is possible: each seam within one is written by two tiles, in parts. */
+/* Where tiles of `s` are fitted to the grid, aligns the fields of launch `l` so that the boundaries between the points
+ * that two tiles store lie at whole sectors of memory, if that is possible. Two tiles write to a sector that has such a
+ * boundary inside, each a part of it. */
 static void place_fields(Lowering *lo, const Launch *l, const Schedule *s) {
   const Mapping *p = stream_for(l, s);
   int x = l->m->grid.rank - 1, sector = lo->c->target->sector_bytes, V = s->elems[x];

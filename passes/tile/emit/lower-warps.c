@@ -1,49 +1,53 @@
-/* lower-warps.c: warp-pipelined temporal blocking (the paper's tiles, streamed through a pipeline of warps). A block's
- * warps are a pipeline in time. Each warp makes C time levels of a strip of columns, row after row. Rows pass between
- * neighbouring warps through rings in shared memory; signals tell whether a group of rows in a ring is full or empty.
- * Whole rows come and go by bulk copies. The block has only one barrier, at its beginning.
+/* lower-warps.c: warp-pipelined temporal blocking (`-schedule=warps`): the paper's tiles, streamed through a pipeline
+ * of warps.
  *
- * Warp-pipelined temporal blocking (`-schedule=warps`): a block's warps are a pipeline in time. Warp w makes time
- * levels w C + 1 to (w + 1) C of a whole *strip* of 32 X columns, T = C W levels in all, row after row. It keeps wide
- * strips without shared memory between lanes: a lane has X adjacent cells, and only the cells next to another lane's
- * are shuffled, once for each row and level. `-block=Wx32` are the warps, `-elems=1xX` the cells of a lane, `-T` the
- * levels (a multiple of W), `-ahead` the groups of a ring, left open as many, two or three, as are expected to be
- * fastest: of short rings more blocks find room on a core.
+ *   global --bulk copies--> [ring] -> warp 0 -> [ring] -> warp 1 -> [ring] --bulk copies--> global
+ *                                     levels 1..C         levels C+1..2C
  *
- * *Rings*. Between two warps, before the first and behind the last are rings of G groups of rows in shared memory, one
- * for each field. They share two signals a group: full, which the warp in front gives (in front of the first warp the
- * bytes of its bulk loads), and empty, which the warp behind gives back. So neighbouring warps wait for each other
- * alone, and drift by up to G groups; the block has one barrier, at its beginning. A warp asks for both signals of a
- * group before it waits for an answer. One thread of the first warp begins the bulk loads of a group as soon as its
- * place is free, G groups ahead; one of the last warp stores those columns and rows that the strip owns. The others
- * wait for these two, so a group whose rows are all the field's, or the segment's, is asked for that once. Rows whose
- * reads are delayed stay in the rings between two warps D groups longer, as many as cover the delay (`warps-rings.c`).
- * These rings have G + D groups, and a place of their own goes round in them; but the warp in front is at most G groups
- * ahead as before, so the signals, of G groups, stay as they are: when group h may be written, group h - G was made,
- * and nobody takes rows of group h - G - D any more. What is taken before the first rows came are zeros. The ring in
- * front of the first warp has G groups, for the bulk loads bring row y - t with row y of the others; that behind the
- * last has G, or none for a field that no stage writes.
+ * Warp w of a block computes time levels w C + 1 to (w + 1) C of a whole *strip* of 32 X columns, T = C W levels in
+ * all, row after row. Wide strips need no shared memory between lanes: a lane has X adjacent cells, and only cells next
+ * to another lane's are shuffled, once for each row and level. Options: `-block=Wx32` is the number of warps,
+ * `-elems=1xX` the cells of a lane, `-T` the levels (a multiple of W), `-ahead` the groups of a ring. If `-ahead` is
+ * left open, stc takes two or three, whichever it expects to be faster: with short rings more blocks fit on a core.
  *
- * A warp's number, and the results of 64-bit divisions, are made `uniform`: otherwise ptxas assumes that a warp
- * diverges at branches on them, and puts a test before each shuffle.
+ * *Rings*. Between two warps, before the first and after the last are rings of G groups of rows in shared memory, one
+ * ring for each field. The rings at one place share two signals a group. "Full" is given by the warp in front; in front
+ * of the first warp it counts the bytes of the bulk loads. "Empty" is given back by the warp behind. So only
+ * neighbouring warps wait for each other, and they drift by up to G groups. The block has one barrier, at its
+ * beginning. A warp tests both signals of a group before it waits for either. One thread of the first warp starts the
+ * bulk loads of a group as soon as its place is free, G groups ahead. One thread of the last warp stores those columns
+ * and rows that the strip owns. The other threads wait for these two, so a group makes one test, for all its rows, of
+ * whether they are all the field's, or the segment's.
  *
- * Bulk copies want rows of whole 16 bytes; a second kernel, `..._any`, loads and stores cell by cell and is launched
- * instead where they are not. Where rows are never whole, as those of `[0 .. 290]` in artifacts, there is that kernel
- * alone, and `-schedule=auto` chooses another schedule. Rows with a pitch (pass `pad-rows`) are whole 16 bytes for that
- * reason: strips end with the 16 bytes that the last column is in, cells behind that column are copied with it, and at
- * the right edge as many more cells of a lane are tested, unless rows say how many those are (`rest`). Images of such
- * rows lie elsewhere in 16 bytes than where they go, so in the strips that have some all lanes of the warp that loads
- * bring them, cell by cell. Steps that remain behind the last T are made by overlapped tiles of one step, and where
- * `plan_remainder` finds it worth while first by a pipeline of the same warps with fewer levels each. Passes
- * `shared-alloc`, `barriers` and `specialize` leave kernels with signals as they are.
+ * *Rings of delayed reads* (warps-rings.c). Rows whose reads are delayed stay in the rings between two warps D groups
+ * longer, where D groups cover the delay. These rings have G + D groups and a running place of their own. The warp in
+ * front is at most G groups ahead as before, so the signals, for G groups, stay as they are: when group h may be
+ * written, group h - G was made, and nobody reads rows of group h - G - D any more. Reads before the first rows arrived
+ * give zeros. The ring in front of the first warp has G groups, for the bulk loads bring row y - t with row y of the
+ * others. The ring after the last warp has G groups, or none for a field that no stage writes.
  *
- * What fits: grids of rank 2; steps of any number of stencils in one launch, with up to 8 fields of 4 or 8 bytes on one
- * region (temp ones may have others, beyond which, and beyond that one, nothing is read), with older time levels,
- * inputs and several targets; pieces but the main one read their own points only; other rows are read. All outside
- * rules fit, but for a dimension that is periodic for one field and not for another. Anything else is an error that
- * says what does not fit. On sm_80 to sm_89 there is streaming alone: without bulk copies all lanes of the first warp
- * would load by `cp.async`, and without signals that count bytes each warp would meet its neighbours at named barriers,
- * of which there are 16 a multiprocessor's block; no such card could be had to see whether that pays, and
+ * *Uniform values*. A warp's number, and the results of 64-bit divisions, are made `uniform`: otherwise ptxas assumes
+ * that a warp diverges at branches on them, and puts a test before each shuffle.
+ *
+ * *Rows that are not whole*. Bulk copies need rows of whole 16 bytes. A second kernel, `..._any`, loads and stores cell
+ * by cell, and is launched instead where rows are not whole. Where rows are never whole, as those of `[0 .. 290]` in
+ * artifacts, there is that kernel alone, and `-schedule=auto` chooses another schedule. Rows with a pitch (pass
+ * `pad-rows`) are whole 16 bytes for that reason. Their strips end with the 16 bytes that hold the last column: cells
+ * after that column are copied with it, and at the right edge as many more cells of a lane are tested, unless the rows
+ * say how many those are (`rest`). Images of such rows have another alignment within 16 bytes than their destination,
+ * so in strips that have images all lanes of the loading warp copy the images, cell by cell.
+ *
+ * *Remaining steps*. Steps after the last full T are made by overlapped tiles of one step; where `plan_remainder` finds
+ * it worth while, first by a pipeline of the same warps with fewer levels each. Passes `shared-alloc`, `barriers` and
+ * `specialize` leave kernels with signals as they are.
+ *
+ * *Limits*. Grids have rank 2. A step has any number of stencils in one launch, with up to 8 fields of 4 or 8 bytes on
+ * one region. Temp fields may have other regions, if nothing is read beyond these and beyond that one region. Older
+ * time levels, inputs and several targets fit. Pieces other than the main one read their own points only. Some other
+ * row is read. All outside rules fit, but a dimension may not be periodic for one field and not for another. Any other
+ * program is an error that says what does not fit. On sm_80 to sm_89 there is streaming alone. Without bulk copies all
+ * lanes of the first warp would load by `cp.async`, and without signals that count bytes each warp would meet its
+ * neighbours at named barriers, of which a block has 16. No such card was available to measure whether that pays, and
  * `-schedule=warps` is an error there that says what the target lacks. */
 #include "passes/tile/emit/lower-frame.h"
 #include "passes/tile/emit/lower-overlap.h"
@@ -75,7 +79,7 @@ void warps_go_alone(WarpKernel *k, Builder *outer) {
 
 /* ---- a group of rows */
 
-/* Waits until the group's rows have come, and there is room for what becomes of them. */
+/* Waits until the group's rows have arrived, and the ring after the warp has room for its results. */
 static void wait_for_group(WarpKernel *k, Value *slot, Value *parity) {
   Value *one = warps_small(k, 1), *other = build2(&k->b, OP_SUB, one, parity);
   Value *come = warps_bulk(k) ? parity : build3(&k->b, OP_SELECT, k->is_first, one, parity);
@@ -85,8 +89,8 @@ static void wait_for_group(WarpKernel *k, Value *slot, Value *parity) {
   warps_signal(k, OP_SIGNAL_WAIT, k->empty, gone, behind, slot);
 }
 
-/* The rows of a group that are all within the main pieces through the warp's levels, `special` as warps_group has it.
- * Few groups are special: all of them test their sides. */
+/* Computes the rows of a group that all lie within the main pieces through the warp's levels; `special` as in
+ * warps_group. Few groups are special, so there is no special version without tests of the sides. */
 static void compute_inside(WarpKernel *k, const WarpSegment *s, Value *y, Value *slot, bool boundary, bool special) {
   Builder outer = k->b, inner;
   if (boundary && warps_near_boundary(k) && special) {
@@ -103,7 +107,7 @@ static void compute_inside(WarpKernel *k, const WarpSegment *s, Value *y, Value 
   k->b = outer;
 }
 
-/* The same in two versions, if there are special rows. */
+/* Like compute_inside, in two versions if there are special rows. */
 static void compute_versions(WarpKernel *k, const WarpSegment *s, Value *y, Value *slot, bool boundary) {
   Builder outer;
   Value *plain = warps_is_plain(k, y);
@@ -119,9 +123,10 @@ static void compute_versions(WarpKernel *k, const WarpSegment *s, Value *y, Valu
   }
 }
 
-/* The group's rows through the warp's levels, with tests where there are points outside of the main piece. `rows`: are
- * all rows within it (NULL: there are no such points at all)? Of the ways to ask for rows and for sides this is the one
- * in which LLVM computes nothing before that is common to the ways that code can take: it would take registers. */
+/* Computes the group's rows through the warp's levels, with tests where points lie outside of the main piece.
+ * `rows`: are all rows within it (NULL: there are no points outside at all)? With this order of the tests for rows
+ * and sides LLVM hoists no code that is common to the branches above them, as it does with others; hoisted values
+ * take registers. */
 static void compute(WarpKernel *k, const WarpSegment *s, Value *y, Value *rows, Value *slot) {
   Builder outer;
   if (!rows) {
@@ -136,8 +141,8 @@ static void compute(WarpKernel *k, const WarpSegment *s, Value *y, Value *rows, 
   k->b = outer;
 }
 
-/* Tells the neighbours of the group. There are none in front of the first warp and behind the last, and nobody waits
- * for what they are told: that is as quick as a test. */
+/* Signals the neighbours that the group was taken and made. No warp is in front of the first or behind the last, and
+ * nobody waits for these signals: giving them takes no longer than a test. */
 static void tell_neighbours(WarpKernel *k, Value *slot) {
   Builder outer;
   warps_go_alone(k, &outer);
@@ -146,7 +151,7 @@ static void tell_neighbours(WarpKernel *k, Value *slot) {
   k->b = outer;
 }
 
-/* The last warp holds what it stores of segment `s`, where that is to be held. */
+/* In the last warp, holds the numbers of segment `s` that its stores need, if they are to be held. */
 static void hold_if_final(WarpKernel *k, const WarpSegment *s) {
   Builder outer;
   if (k->held < 0)
@@ -156,7 +161,7 @@ static void hold_if_final(WarpKernel *k, const WarpSegment *s) {
   k->b = outer;
 }
 
-/* What the last warp stores of segment `s`. */
+/* The numbers of segment `s` that the last warp's stores need. */
 static WarpSegment stored_part(WarpKernel *k, const WarpSegment *s) {
   Value *v[5];
   if (k->held < 0)
@@ -165,7 +170,7 @@ static WarpSegment stored_part(WarpKernel *k, const WarpSegment *s) {
   return (WarpSegment){.first = v[0], .end = v[1], .x = v[2], .from = v[3], .to = v[4]};
 }
 
-/* The last warp stores the group; row `y` is the first that came to the warp. */
+/* In the last warp, stores the group; row `y` is the first that arrived at the warp. */
 static void store_if_final(WarpKernel *k, const WarpSegment *s, Value *y, Value *slot) {
   Builder outer, one;
   warps_go_in(k, build_if(&k->b, k->is_final, 0, NULL), 0, &outer);
@@ -177,8 +182,8 @@ static void store_if_final(WarpKernel *k, const WarpSegment *s, Value *y, Value 
   k->b = outer;
 }
 
-/* What a loop carries: the place in the rings, the parity of its phases, where the loads are, and the place in the
- * rings of delayed reads, if there are such. */
+/* The values that a loop carries: the place in the rings, the parity of its phases, how far the loads have got, and the
+ * place in the rings of delayed reads, if there are any. */
 enum { CARRY_SLOT, CARRY_PARITY, CARRY_LOADS, CARRY_PLACE = CARRY_LOADS + LOADS, CARRIED };
 static int carried_by(const WarpKernel *k) { return k->e->delay ? CARRIED : CARRY_PLACE; }
 
@@ -190,7 +195,7 @@ static void next_place(WarpKernel *k, Value **carried) {
   carried[CARRY_PARITY] = build3(&k->b, OP_SELECT, around, build2(&k->b, OP_SUB, warps_small(k, 1), parity), parity);
 }
 
-/* A group, whose first row that comes to the warp is `y`; led on in carried. */
+/* Makes the group whose first row that arrives at the warp is `y`, and advances the values in carried. */
 static void make_group(WarpKernel *k, const WarpSegment *s, Value *y, Value *to, Value **carried) {
   Builder outer;
   Value *slot = carried[CARRY_SLOT], *parity = carried[CARRY_PARITY];
@@ -216,8 +221,9 @@ static void make_group(WarpKernel *k, const WarpSegment *s, Value *y, Value *to,
 
 /* ---- the kernel */
 
-/* Begins a loop from lo to hi (i32) by `step` that carries `n` values, which then are its arguments. Each time round
- * the place in the rings is the first, if groups come in so many together to warps that compute. */
+/* Begins a loop from lo to hi (i32) by `step` that carries `n` values, which become its arguments. If the warps that
+ * compute have so many groups unrolled that each round of the loop begins at the first place in the rings, that place
+ * is a constant. */
 static Op *go_round(WarpKernel *k, Value *lo, Value *hi, int32_t step, int n, Value **carried, Builder *outer) {
   Op *loop = build_for(&k->b, lo, hi, step, 0, n, carried);
   warps_go_in(k, loop, 0, outer);
@@ -228,7 +234,7 @@ static Op *go_round(WarpKernel *k, Value *lo, Value *hi, int32_t step, int n, Va
   return loop;
 }
 
-/* Ends it; `carried` then is what comes out. */
+/* Ends the loop; `carried` becomes its results. */
 static void come_out(WarpKernel *k, const Op *loop, int n, Value **carried, const Builder *outer) {
   build_yield(&k->b, n, carried);
   k->b = *outer;
@@ -236,9 +242,9 @@ static void come_out(WarpKernel *k, const Op *loop, int n, Value **carried, cons
     carried[i] = loop->results[i];
 }
 
-/* ---- warps that only load and store */
+/* ---- producer warps: only load and store */
 
-/* Begins the copies of the group of segment `s` whose first row is `y`, as soon as its place is free. */
+/* Starts the copies of the group of segment `s` whose first row is `y`, as soon as its place is free. */
 static void load_group(WarpKernel *k, const WarpSegment *s, Value *y, Value *const *carried) {
   Value *slot = carried[CARRY_SLOT], *load[LOADS];
   load[LOAD_Y] = y;
@@ -260,7 +266,7 @@ static void store_group(WarpKernel *k, const WarpSegment *s, Value *y, Value *co
   k->b = outer;
 }
 
-/* All segments of the block are loaded, or stored. */
+/* Loads (`load`) or stores all segments of the block. */
 static void move_segments(WarpKernel *k, Value *from, Value *to, bool load) {
   Builder outside, between;
   Value *carried[CARRY_LOADS] = {warps_small(k, 0), warps_small(k, 0)};
@@ -278,8 +284,8 @@ static void move_segments(WarpKernel *k, Value *from, Value *to, bool load) {
   come_out(k, segments, CARRY_LOADS, carried, &outside);
 }
 
-/* What the warps do that only load and store: the first of them loads, the second stores, the others only give up their
- * registers with them. */
+/* The code of producer warps: the first of them loads, the second stores, the others only give up their registers with
+ * them. */
 static void make_moves(WarpKernel *k, Value *from, Value *to) {
   Builder outer;
   build_op(&k->b, OP_REGISTERS_LESS, TY_NONE, 0, NULL)->count = PRODUCER_REGISTERS;
@@ -292,7 +298,7 @@ static void make_moves(WarpKernel *k, Value *from, Value *to) {
 
 /* ---- segments */
 
-/* All segments of the block, group by group. */
+/* Computes all segments of the block, group by group. */
 static void walk_segments(WarpKernel *k, Value *from, Value *to, Value **carried) {
   Builder outside, between;
   Op *segments = go_round(k, from, to, 1, carried_by(k), carried, &outside);
@@ -310,7 +316,8 @@ static void walk_segments(WarpKernel *k, Value *from, Value *to, Value **carried
   come_out(k, segments, carried_by(k), carried, &outside);
 }
 
-/* Makes the private arrays of level `l`: what it keeps of each value, and what it spills. */
+/* Makes the private arrays of level `l`: the rows that it keeps of each value, and the outside values that it
+ * spills. */
 static void make_private(WarpKernel *k, int l) {
   const WarpLevel *e = k->e;
   Arena *a = k->b.arena;
@@ -328,7 +335,7 @@ static void make_private(WarpKernel *k, int l) {
   }
 }
 
-/* Makes the arrays: the rings between warps (before the first and behind the last too), their signals, and what levels
+/* Makes the arrays: the rings between warps (also before the first and after the last), their signals, and what levels
  * keep. */
 static void make_arrays(WarpKernel *k) {
   const WarpShape *w = &k->w;
@@ -346,8 +353,8 @@ static void make_arrays(WarpKernel *k) {
     make_private(k, l);
 }
 
-/* Starts what is kept with ones, which are never used: what is at least so much for sure stays so, and nothing is
- * divided by zero. */
+/* Fills the kept rows with ones. No result depends on these ones, but with them values that are known to be at least
+ * some number stay so, and nothing is divided by zero. */
 static void start_kept(WarpKernel *k) {
   const WarpLevel *e = k->e;
   for (int i = 0; i < k->w.C * e->nvalues; i++)
@@ -358,7 +365,7 @@ static void start_kept(WarpKernel *k) {
     }
 }
 
-/* The same of what is spilled: of rows before a segment's first nothing was. */
+/* Fills the spilled values with zeros: nothing was spilled of rows before a segment's first. */
 static void start_by(WarpKernel *k) {
   const WarpLevel *e = k->e;
   Builder outer;
@@ -375,7 +382,7 @@ static void start_by(WarpKernel *k) {
   k->b = outer;
 }
 
-/* Finds lane and warp, makes the signals ready, and starts what is kept. */
+/* Finds lane and warp, initializes the signals, and stores the block's share. */
 static void start_block(WarpKernel *k) {
   Builder outer;
   const WarpShape *w = &k->w;
@@ -398,7 +405,7 @@ static void start_block(WarpKernel *k) {
   build_barrier(&k->b);
 }
 
-/* What the warps do that compute. */
+/* The code of the warps that compute. */
 static void make_levels(WarpKernel *k, Value *from, Value *to) {
   Builder outer, one;
   start_kept(k);
@@ -422,7 +429,7 @@ static void make_levels(WarpKernel *k, Value *from, Value *to) {
   k->b = outer;
 }
 
-/* What a block does that has segments: those in strips from `from` to before `to`. */
+/* The code of a block that has segments: those in strips from `from` to before `to`. */
 static void make_segments(WarpKernel *k, Value *from, Value *to) {
   Builder outer;
   start_block(k);
@@ -450,7 +457,7 @@ static void make_body(WarpKernel *k) {
   k->b = outer;
 }
 
-/* Are rows whole 16 bytes, so that they can go by bulk copies: 1: always, -1: never, 0: the launch's params decide? */
+/* Are rows whole 16 bytes, so that bulk copies can move them? 1: always, -1: never, 0: the launch's params decide. */
 static int whole_rows(const Lowering *lo, const WarpLevel *e) {
   int all = 1;
   for (int n = 0; n < e->nfields; n++) {
@@ -461,7 +468,7 @@ static int whole_rows(const Lowering *lo, const WarpLevel *e) {
   return all;
 }
 
-/* Have the rows of all fields a pitch? */
+/* Do the rows of all fields have a pitch? */
 static bool have_pitch(const WarpLevel *e) {
   bool all = true;
   for (int n = 0; n < e->nfields; n++)
@@ -469,8 +476,8 @@ static bool have_pitch(const WarpLevel *e) {
   return all;
 }
 
-/* What the fields' columns leave when they are divided by a vector of the kernel, if the rows of all fields say so, and
- * the same: fields lie on one region. -1: not known. */
+/* The number of the fields' columns modulo a vector of the kernel, if the rows of all fields know it (`rest`) and agree
+ * on it, as fields on one region do. -1: not known. */
 static int columns_rest(const WarpLevel *e, int32_t vector) {
   int rest = e->m->fields[e->field[0].field].rest;
   for (int n = 1; n < e->nfields; n++)
@@ -478,8 +485,8 @@ static int columns_rest(const WarpLevel *e, int32_t vector) {
   return rest ? (rest - 1) % vector : -1;
 }
 
-/* Has kernel number `index`, whose rows have a pitch, copy what makes the last vector of a row whole: where the rows
- * say how many columns that are, which the launch then has to keep, as many as that. */
+/* Sets how many columns kernel number `index`, whose rows have a pitch, copies to complete the last vector of a row. If
+ * the rows say how many columns that are, it is that number, and the launch must have it. */
 static void copy_behind(WarpKernel *k, int index) {
   int32_t vector = k->w.vector, rest = columns_rest(k->e, vector);
   k->most_behind = rest < 0 ? vector - 1 : (vector - rest) % vector;
@@ -489,7 +496,7 @@ static void copy_behind(WarpKernel *k, int index) {
                     vector);
 }
 
-/* Rows and columns are counted in 32 bits: launches check that. */
+/* Rows and columns are counted in 32 bits: adds a check of that to launches. */
 static void check_extents(Lowering *lo, const Field *f) {
   for (int d = 0; d < 2; d++) {
     Affine left = affine_sub(lo->out->arena, affine_const(INT32_MAX / 2), box_extent(lo->out->arena, &f->box, d));
@@ -504,8 +511,8 @@ static void check_extents(Lowering *lo, const Field *f) {
   }
 }
 
-/* Adds the kernel `name` for launch `l` under schedule `s`, by bulk copies, where rows are whole 16 bytes, if `whole`
- * (a KernelFn). */
+/* Adds the kernel `name` for launch `l` under schedule `s` (a KernelFn). `whole`: rows are whole 16 bytes where the
+ * kernel is launched, and move by bulk copies. */
 static int warps_kernel(Lowering *lo, const Launch *l, const Schedule *s, bool whole, const char *name, int steps) {
   const char *why;
   const Mapping *map = mapping_of(lo->c->target, l, s, &why);

@@ -1,16 +1,15 @@
-/* move-rows.c: cells beside each other to and from memory, and what is made of that: lines that warps trade.
+/* move-rows.c: loads and stores of adjacent cells, between registers and arrays or buffers, and of the lines at a
+ * thread's ends that warps exchange through shared memory, in streamed tiles and in tiles in lanes.
  *
- * How rows come from global memory is data (`tile/move.h`): a field's `Move` says whether they are loaded to registers,
- * come by asynchronous copies to a ring that each thread has for itself, or by bulk copies to a ring of groups; how far
- * ahead; how many cells are moved at once; and of bulk copies, whether warps of their own do it and how early the
- * second-level cache is asked. `stream_move` and `warps_shape` decide it, the lowerings of streamed tiles and of
- * pipelines of warps obey. Cells beside each other go between registers and arrays or buffers by this file,
- * and so do the lines at a thread's ends that warps trade through shared memory, in streamed tiles and in tiles in
- * lanes. */
+ * How rows come from global memory is described by data (`tile/move.h`). A field's `Move` says whether its rows are
+ * loaded to registers, are copied asynchronously to a ring that each thread has for itself, or by bulk copies to a ring
+ * of groups; how far ahead; how many cells are moved at once; and for bulk copies, whether producer warps move them,
+ * and how early they are prefetched to the second-level cache. `stream_move` and `warps_shape` decide this; the
+ * lowerings of streamed tiles and of pipelines of warps carry it out. */
 #include "passes/tile/emit/move-rows.h"
 #include "passes/lower/lower.h"
 
-/* ---- cells beside each other */
+/* ---- adjacent cells */
 
 /* Loads one cell, or `n` as the results of *op. */
 static Value *load(Builder *b, const CellPlace *p, int n, Op **op) {
@@ -48,9 +47,9 @@ void cells_fetch(Builder *b, CellCache *c, const CellPlace *from, int n, CellLin
     cells_set(c, line, x + i, cells[i]);
 }
 
-/* ---- lines that warps trade */
+/* ---- lines that warps exchange */
 
-/* Where cell `x` of a thread's line number `line` is, `off` being its offsets. */
+/* The place of cell `x` of a thread's line number `line`; `off` gets the offsets of the place. */
 static CellPlace traded_place(const TradedLines *t, int line, int x, int64_t off[MAX_RANK]) {
   off[t->rank - 2] = shared_line(t->reach_lo, t->reach_hi, t->lines, line) + t->reach_lo;
   off[t->rank - 1] = x;

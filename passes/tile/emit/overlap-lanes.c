@@ -1,19 +1,23 @@
-/* overlap-lanes.c: reads of other threads' cells in overlapped tiles in the registers of lanes: a warp has R rows, and
- * a lane V cells of each row. Cells of neighbouring lanes come by shuffles. Rows of other warps come from shared
- * memory, where each warp stores its first and last rows after an instance has computed them. A lane at the tile's edge
- * gets unneeded halo for a cell beyond the edge.
+/* overlap-lanes.c: overlapped tiles in the registers of lanes (`-tiles=lanes`; `tiles=lanes` in a plan), in two
+ * dimensions: reads of other threads' cells.
  *
- * *Tiles in the registers of lanes* (`-tiles=lanes`, `overlap-lanes.c`; `tiles=lanes` in a plan), in two dimensions,
- * for grids so small that each block has a multiprocessor for itself. A row of threads is a warp; a lane has V adjacent
- * cells and a warp R rows (`-block=Wx32 -elems=RxV`), all unrolled. Only those of a warp's rows that other warps read
- * go through shared memory when an instance has computed them (`tile/mapping.h`): the first and the last rows, as far
- * as accesses reach. A field has as many arrays for that as are needed so that none is read while it is written: mostly
- * two, so a step has one barrier. Version 0 comes from global memory, as above. Own cells and rows come by vectors if
- * rows are whole lanes, as in streamed tiles, with a second kernel, `..._any`, `instead`; the halo at the sides is
- * whole lanes, too. All else is as in other overlapped tiles: launches that these can make fit. Single steps after the
- * last tile do not use lanes. Star2d1r in f32 has 64 instructions a step for 10 cells (5 rows of 2), of which 50 are
- * its equation. It is chosen on small grids, and taken where it is asked for: `-T=9 -block=12x32 -elems=5x2` cuts 512^2
- * into 132 tiles of 44 x 48 points, `-T=9 -block=12x32 -elems=8x4` 1024^2 into 130. */
+ *   warp w, row r:   | lane 0: V cells | lane 1: V cells | ..      R rows a warp: -block=Wx32 -elems=RxV
+ *
+ * A row of threads is a warp. A lane has V adjacent cells of each of the warp's R rows, all unrolled. Cells of
+ * neighbouring lanes come by shuffles. When an instance has been computed, each warp stores its first and last rows to
+ * shared memory, as many as accesses of other warps reach (`tile/mapping.h`); rows of other warps are read there. A
+ * field has as many arrays for these rows as are needed so that none is read while it is written: mostly two, so a step
+ * has one barrier. A lane at the tile's edge gets an unneeded value of the halo for a cell beyond the edge.
+ *
+ * Version 0 comes from global memory, as in other overlapped tiles. If rows are whole lanes, own cells and rows are
+ * moved by vectors, as in streamed tiles, with a second kernel, `..._any`, `instead`; the halo at the sides is whole
+ * lanes, too. All else, also which launches fit, is as in other overlapped tiles. Single steps after the last tile do
+ * not use lanes.
+ *
+ * This is for grids so small that each block has a multiprocessor for itself; it is chosen on small grids, and where
+ * options ask for it. Star2d1r in f32 has 64 instructions a step for 10 cells (5 rows of 2), of which 50 are its
+ * equation. `-T=9 -block=12x32 -elems=5x2` cuts 512^2 into 132 tiles of 44 x 48 points, `-T=9 -block=12x32 -elems=8x4`
+ * 1024^2 into 130. */
 #include "passes/tile/mapping.h"
 #include "passes/tile/emit/lower-overlap.h"
 
@@ -33,7 +37,7 @@ void lanes_make_arrays(Tile *t, int f) {
     t->near[f][v] += t->near[f][v] < 0 ? 0 : first;
 }
 
-/* The rows of version `v` of field `f` that warps trade. */
+/* The rows of version `v` of field `f` that warps exchange. */
 static TradedLines traded_rows(const Tile *t, Builder *b, int f, int v) {
   const FieldUse *u = launch_use(t->l, f);
   int32_t R = t->s->elems[0], V = t->s->elems[1], rows = shared_lines(u->rows_lo, u->rows_hi, R);
@@ -55,7 +59,7 @@ typedef struct From {
   Builder *b;
 } From;
 
-/* Builds cell `x` of row `line` of the lane's, its warp's own or another's (a CellFn). */
+/* Builds cell `x` of row `line`, a row of the lane's own warp or of another one (a CellFn). */
 static Value *make_cell(void *user, CellLine line, int x) {
   const From *from = user;
   const Tile *t = from->t;
@@ -98,8 +102,8 @@ Value *lanes_access(const Tile *t, Builder *b, const Cell *c, int field, int v, 
   return access_beside(b, t->l->m, field, v, rules, c->w, off, cell_beside, &u);
 }
 
-/* ---- values of before the launch: as version -1 less the rule by which their row is found, in row j, or where rows
- * may be images in that of the cell, the offset being what they are back */
+/* ---- values of before the launch. In the cell cache their version is -1 less the rule by which their row is found.
+ * Their line is row j; where rows may be images, it is the row of the cell, and `back` the offset to row j. */
 
 /* Loads the vector with cell `x` of `line`, in the row at off[0] from that of cell `c`; the value of cell `x`. */
 static Value *load_vector(const Tile *t, Builder *b, const Cell *c, CellLine line, int x, const int64_t *off,

@@ -1,24 +1,28 @@
-/* stream-cells.c: the values of cells while a tile is streamed. The running step's row is at hand as values, older rows
- * are in the thread's registers (private arrays with constant places), what lies beside a lane's cells comes from the
- * lanes beside it, and what lies beside a thread's lines, in rank 3, from shared memory, where the other warps have put
- * it a step or more ago.
+/* stream-cells.c: the values of cells in a streamed tile.
  *
- * An outside rule that leads to another point leads to one that is near by: the value is chosen among those of all the
- * cells it can lead to.
+ *   cell                                  value
+ *   the running step's row                the value that was built
+ *   an older row of the thread            private array with constant places: a register
+ *   beside a lane's cells                 shuffle from the neighbouring lanes
+ *   beside a thread's lines, rank 3       shared memory, where another warp stored it a step or more ago
  *
- * Where a field is a constant beyond its region, and more than one access may lead there, that constant takes the place
- * of cells there as soon as their row has come or is made (`KeptVersion.filled`), and accesses go without a test: one
- * for each cell and row in place of one for each access. It is not done where cells beyond an edge are images of
- * points, for then it depends on the point that looks whether what it sees is outside. Acoustic waves of order 8 in
- * three dimensions have 24 such accesses; for tiles at edges of 296^3 points the PTX went from 317 to 251 kB, the time
- * of ptxas from 0.87 to 0.61 s. Clamp and mirror lead to a point that is near: the value is selected among those of all
- * cells that they can lead to. Pass `specialize` removes this, as all tests, from interior tiles. */
+ * *Outside rules*. Clamp and mirror lead to a point that is near: the value is selected among those of all cells to
+ * which they can lead.
+ *
+ * A constant: if more than one access may lead beyond the region of a field that is a constant there, that constant
+ * takes the place of the cells beyond as soon as their row has been loaded or computed (`KeptVersion.filled`), and
+ * accesses go without a test. That is one test for each cell and row in place of one for each access. It is not done
+ * where cells beyond an edge are images of points: there it depends on the reading point whether the cell is outside.
+ * Acoustic waves of order 8 in three dimensions have 24 such accesses; for tiles at edges of 296^3 points the PTX went
+ * from 317 to 251 kB, the time of ptxas from 0.87 to 0.61 s.
+ *
+ * Pass `specialize` removes all of these tests from interior tiles. */
 #include "passes/tile/emit/lower-stream.h"
 
 #include <string.h>
 
-/* The cell at which instance `i` is being computed, `phase` steps before it is due: element e of line j, its
- * coordinates, and those with images wrapped. */
+/* The cell at which instance `i` is computed, `phase` steps before it is due: element e of line j, its coordinates, and
+ * the coordinates with images wrapped. */
 typedef struct FlowCell {
   Flow *f;
   int i, phase, j, e;
@@ -38,7 +42,7 @@ TradedLines flow_traded(Flow *f, int fl, int v, int slot) {
   return (TradedLines){type, f->edge[fl][v], v, 3, f->E, f->V, w->reach_lo, w->reach_hi, {place, first, cell}};
 }
 
-/* Builds cell `x` of `line`, one of the thread's own lines, of an older row, or another warp's (a CellFn). */
+/* Builds cell `x` of `line`: one of the thread's own lines, of an older row, or a line of another warp (a CellFn). */
 static Value *make_cell(void *user, CellLine line, int x) {
   Flow *f = user;
   if (line.line < 0 || line.line >= f->E) {
@@ -65,11 +69,11 @@ static Value *cell_beside(void *user, int field, int v, const int64_t *to) {
   return cells_beside(f->cells, &f->b, line, c->e + (int)to[x], make_cell, f);
 }
 
-/* Are cells of window `w` filled beyond the field's region in dimension `d`? Not where tiles are fitted to the grid:
- * the first and the last have no cells beyond it there. */
+/* Are cells of version `w` filled beyond the field's region in dimension `d`? Not where tiles are fitted to the grid:
+ * there the first and the last tile have no cells beyond it. */
 static bool is_filled(const Flow *f, const KeptVersion *w, int d) { return w->filled && !f->k->over[d]; }
 
-/* What of `rules`, by which version `v` is accessed, cells that are filled leave to the access. */
+/* Those of `rules` that an access to version `v` still has to test itself, since cells that are filled need no test. */
 static Rules left_rules(const Flow *f, Version v, const Rules *rules) {
   Rules left = *rules;
   for (int d = 0; d < f->rank; d++)
@@ -78,8 +82,8 @@ static Rules left_rules(const Flow *f, Version v, const Rules *rules) {
   return left;
 }
 
-/* The access at the cell to `field`, which does not have dimension 0: it is the same in all steps, so that it is loaded
- * before them, once. */
+/* The access at the cell to `field`, which does not have dimension 0. The value is the same in all steps, so it is
+ * loaded once, before them. */
 static Value *load_once(const FlowCell *c, int field, const int64_t *off, const Rules *rules) {
   Flow *f = c->f;
   Value *g[MAX_RANK], *w[MAX_RANK];
@@ -122,7 +126,8 @@ static Value *cell_access(Point *p, Builder *b, int field, const int64_t *off, c
   return access_beside(b, p->m, from.field, from.version, &left, c->w, off, cell_beside, p->user);
 }
 
-/* The value that the point keeps where no piece writes `field`; none of a temp field that this step has not written. */
+/* The value that the point keeps where no piece writes `field`; NULL for a temp field that this step has not
+ * written. */
 static Value *old_value(Point *p, Builder *b, int field) {
   const FlowCell *c = p->user;
   static const int64_t here[MAX_RANK];
@@ -142,7 +147,8 @@ static Value *partial_value(const FlowCell *c, int id, int back) {
   return flow_kept(f, f->partial[c->i][id], 0, modulo(f->u - back, f->st->unroll), c->j, c->e);
 }
 
-/* Point.known, at the instance's own step: what was computed early, and what only that needs. */
+/* Point.known, at the instance's own step: gives values that were computed early, and skips ops that only those
+ * need. */
 static Value *known_partial(Point *p, Builder *b, const Piece *piece, const Op *op, bool *skip) {
   const FlowCell *c = p->user;
   const Partial *e = c->f->st->partial[c->i];
@@ -157,7 +163,7 @@ static Value *known_partial(Point *p, Builder *b, const Piece *piece, const Op *
   return NULL;
 }
 
-/* The value of `v` of the cell's main piece at the cell's phase; `map` has those that were built. */
+/* The value `v` of the cell's main piece at the cell's phase; `map` has the values that were built. */
 static Value *phase_value(Point *p, Builder *b, const Piece *piece, const Value *v, Value **map) {
   const FlowCell *c = p->user;
   const Partial *e = c->f->st->partial[c->i];
@@ -178,7 +184,7 @@ static Value *phase_value(Point *p, Builder *b, const Piece *piece, const Value 
 
 static Point open_cell(Flow *f, FlowCell *c, int i, int phase, int j, int e);
 
-/* Computes what is kept of `phase` of instance `i`, at element e of line j. */
+/* Computes the values of `phase` of instance `i` that are kept, at element e of line j. */
 static void compute_partial(Flow *f, int i, int phase, int j, int e) {
   const Partial *plan = f->st->partial[i];
   const Piece *piece = &f->l->st[i].pieces[plan->piece];
@@ -194,7 +200,7 @@ static void compute_partial(Flow *f, int i, int phase, int j, int e) {
   }
 }
 
-/* Computes all that instance `i` computes early in the running step. */
+/* Computes the values that instance `i` computes early in the running step. */
 static void compute_phases(Flow *f, int i) {
   for (int phase = f->st->partial[i]->most; phase > 0; phase--)
     for (int j = 0; j < f->E; j++)
@@ -239,7 +245,7 @@ Value *flow_filled(Flow *f, int fl, int v, int j, int e, Value *x) {
                             build_const(&f->b, field->type, field->outside_value));
 }
 
-/* Starts the cell at element e of line j for instance `i`, and the point that it is. */
+/* Starts the cell at element e of line j for instance `i`, and returns it as a point. */
 static Point open_cell(Flow *f, FlowCell *c, int i, int phase, int j, int e) {
   *c = (FlowCell){.f = f, .i = i, .phase = phase, .j = j, .e = e};
   flow_coordinates(f, f->st->lag[i] - phase, j, e, c->g, c->w);
@@ -251,7 +257,7 @@ static Point open_cell(Flow *f, FlowCell *c, int i, int phase, int j, int e) {
   return p;
 }
 
-/* Computes the targets of instance `i` at element e of line j, which become the newest of their versions. */
+/* Computes the targets of instance `i` at element e of line j and makes them the newest of their versions. */
 static void compute_cell(Flow *f, int i, int j, int e) {
   const Stencil *st = &f->l->st[i];
   FlowCell c;

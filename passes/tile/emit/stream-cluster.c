@@ -1,43 +1,45 @@
-/* stream-cluster.c: streamed tiles over clusters. The blocks of a cluster, stacked in dimension 1, share a tile: there
- * is no halo between them, but a *seam*, across which lines go as they do between the warps of a block, only that these
- * are stored to the shared memory of the block beside, into the lines beyond its own, where it reads them like a warp's
- * beside.
+/* stream-cluster.c: streamed tiles over clusters. The blocks of a cluster, stacked in dimension 1, share a tile.
  *
- * No barrier in the loop. Versions whose lines go across are in SETS sets, by the instance that is the last to read
- * them. For each set, side and parity of the step a block has a signal. In step t
+ * There is no halo between the blocks, but a *seam*. Lines go across a seam as they go between the warps of a block,
+ * but they are stored to the shared memory of the neighbouring block, to the lines beyond its own. The neighbour reads
+ * them there like lines of a neighbouring warp.
  *
- *   before the first instance that reads a set the warp at the seam waits for phase t, which step t - 1 of the block
- *   beside has filled, and announces the bytes of phase t + 2, by the same signal;
- *   behind the last instance that reads it the warp stores its newest lines there, for phase t + 1.
+ * The loop has no barrier. Versions whose lines go across are in SETS sets, by the first instance that reads them.
+ * For each set, side and parity of the step a block has a signal. In step t
  *
- * What has come says, too, that the block beside has read its lines of all steps before: so its places for them, as
- * many as the warps of a block need, may be written again. Where nothing is read from a side, words that nobody reads
- * say so. In between lies what the other sets compute, which is the time that lines have on their way. Phase 0 is ended
- * at the start. Signals have two parities, since the block beside may be a step ahead. Blocks start and end together: a
- * block that has ended, or not begun, cannot be stored to. */
+ *   - before the first instance that reads a set, the warp at the seam waits for phase t, which step t - 1 of the
+ *     neighbouring block has filled, and announces the bytes of phase t + 2, by the same signal;
+ *   - after the last instance that reads the set, the warp stores its newest lines of the set there, for phase t + 1.
+ *
+ * The arrival of a set also says that the neighbour has read the lines of all earlier steps, so this block may
+ * overwrite the neighbour's places for them; there are as many places as for lines between warps. If no lines of a set
+ * are read from a side, words that nobody reads arrive from there in their place. Between the sending and the waiting
+ * the other sets are computed: that is the time that lines have on their way. Phase 0 is ended at the start. Signals
+ * have two parities, since the neighbouring block may be one step ahead. Blocks start and end together: nothing can be
+ * stored to a block that has ended, or has not begun. */
 #include "passes/tile/emit/lower-stream.h"
 
-/* Sets of versions, at most. */
+/* The greatest number of sets of versions. */
 enum { SETS = 2 };
 
-/* Indices of signals: their side, and set; their parity. Sides: of the block before, of the one behind. */
+/* Indices of signals: side and set; parity. Sides: of the block before this one, of the block after it. */
 enum { SIDES = 2, BEFORE = 0, BEHIND = 1 };
 
-/* A version that goes across: the number of its KeptRows, and the first and the last instance that reads it. */
+/* A version whose lines go across: the number of its KeptRows, and the first and the last instance that reads it. */
 typedef struct SeamRows {
   int32_t kept, first, last, set;
 } SeamRows;
 
-/* A set: which instances are the first and the last that read it, the bytes that come from each side, and whether these
- * are words that nobody reads. */
+/* A set: the first and the last instance that reads it, the bytes that arrive from each side, and whether these are
+ * words that nobody reads. */
 typedef struct SeamSet {
   int32_t first, last;
   int64_t bytes[SIDES];
   bool words[SIDES];
 } SeamSet;
 
-/* What goes across the seams of a kernel. at[BEFORE]: is the warp at a seam, and there is a block before? side: which,
- * where there is one. words: the array for what is not read. */
+/* The seams of a kernel. at[BEFORE]: is the warp at a seam with a block before? side: the side of the seam, where there
+ * is one. words: the array for words that nobody reads. */
 struct Seams {
   int32_t nrows, nsets, signals, words;
   SeamRows *rows;
@@ -98,7 +100,7 @@ static void make_sets(Flow *f, Seams *s) {
   }
 }
 
-/* Where no lines of a set come from a side, a word a lane does. */
+/* If no lines of a set arrive from a side, a word for each lane does. */
 static void add_words(Flow *f, Seams *s) {
   for (int g = 0; g < s->nsets; g++)
     for (int side = 0; side < SIDES; side++) {
@@ -115,13 +117,13 @@ static void signal_place(Builder *b, Value *side, int g, Value *parity, Value **
   at[1] = parity;
 }
 
-/* One of two constants, by the side of the warp. */
+/* of[BEFORE] or of[BEHIND], by the side of the warp. */
 static Value *by_side(Builder *b, const Seams *s, const int64_t *of) {
   return of[0] == of[1] ? build_int(b, TY_I32, of[0])
                         : build3(b, OP_SELECT, s->at[BEFORE], build_int(b, TY_I32, of[0]), build_int(b, TY_I32, of[1]));
 }
 
-/* Makes all signals ready, and announces what comes in phase 1: one thread does. */
+/* Initializes all signals, and announces the bytes that arrive in phase 1; one thread does this. */
 static void start_signals(Flow *f, Seams *s) {
   Builder *b = &f->b;
   Value *zero = build_int(b, TY_I32, 0), *one = build_int(b, TY_I32, 1), *at[2];
@@ -151,7 +153,7 @@ static void phase_of(Flow *f, Builder *b, int later, Value **parity, Value **pha
   *phase = build2(b, OP_BIT_AND, build2(b, OP_SHR, n, one), one);
 }
 
-/* Waits for set g of the running step; with `more`, announces the bytes that come two phases later. */
+/* Waits for set g of the running step; with `more`, announces the bytes that arrive two phases later. */
 static void wait_for_set(Flow *f, int g, bool more) {
   Seams *s = f->seams;
   Value *parity, *phase, *at[2];
@@ -167,8 +169,8 @@ static void wait_for_set(Flow *f, int g, bool more) {
 
 /* ---- lines */
 
-/* Stores the newest lines of version `r` that the block on `side` reads there: of the block before, they are those
- * behind its last warp's own, of the one behind those before its first warp's. For the signal at `at`. */
+/* Stores the newest lines of version `r` that the block on `side` reads. In the block before they lie after its last
+ * warp's own lines, in the block after this one before its first warp's. at: the signal of the store. */
 static void send_lines(Flow *f, Builder *b, const SeamRows *r, int side, Value **at) {
   const KeptRows *of = &f->kept[r->kept];
   const KeptVersion *w = &f->st->kept[of->of][of->version];
@@ -187,16 +189,16 @@ static void send_lines(Flow *f, Builder *b, const SeamRows *r, int side, Value *
     }
 }
 
-/* Stores a cell a lane to the block on `side`, which reads none of set g: it says that what came from there was read.
- */
+/* Stores one cell a lane to the block on `side`, which reads no lines of set g from here: it says that the lines that
+ * arrived from there were read. */
 static void send_word(Flow *f, Builder *b, int side, int g, Value **at) {
   Value *zero = build_int(b, TY_I32, 0), *cell[2] = {build_int(b, TY_I32, g), f->lane};
   build_send(b, 0, 1, &zero, (BulkPlace){f->seams->words, 2, cell, NULL}, side == BEFORE ? -1 : 1,
              (BulkPlace){f->seams->signals, 2, at, NULL});
 }
 
-/* Stores what goes across of set g in the running step. What comes from the block on a side is for this one's signal of
- * that side: what goes there, for that one's signal of the other. */
+/* Stores set g across the seams in the running step. Stores from the block on one side complete this block's signal of
+ * that side; stores to that block complete its signal of the opposite side. */
 static void send_set(Flow *f, int g) {
   Seams *s = f->seams;
   Value *parity, *phase, *at[2];
@@ -212,7 +214,7 @@ static void send_set(Flow *f, int g) {
   }
 }
 
-/* ---- for the kernel */
+/* ---- called by the kernel */
 
 void flow_make_seams(Flow *f) {
   Arena *a = f->lo->out->arena;

@@ -1,10 +1,11 @@
-/* stream-rows.c: rows between global memory and the tile. Loads run ahead of the loop over steps: by asynchronous
- * copies into a ring of shared memory that every thread has for itself, so that no barrier is needed, or, where the
- * target has none, by one step in registers (tile/move.h). */
+/* stream-rows.c: loads and stores of rows of global memory. Loads run ahead of the loop over steps: by asynchronous
+ * copies to a ring of shared memory that every thread has for itself, so that no barrier is needed, or, where the
+ * target has no such copies, by one step in registers (tile/move.h). */
 #include "passes/tile/emit/lower-stream.h"
 
-/* Where in memory elements e and on of line j of the row of field `fl` that lags `lag` behind can be loaded, whether
- * they are in the field's region or not: in the last dimension all that are moved at once are or none is. */
+/* The place in memory of element e, and those moved with it, of line j of the row of field `fl` that lags `lag` behind.
+ * If a cell lies outside of the field's region, it is a place that can be loaded nevertheless. In the last dimension,
+ * cells that are moved at once all lie in the region, or none does. */
 static CellPlace in_memory(Flow *f, int fl, int lag, int j, int e, Value **at) {
   const Field *field = &f->l->m->fields[fl];
   int n = f->move[fl].width;
@@ -27,9 +28,9 @@ static bool is_copied(const Flow *f, int fl) { return f->move[fl].kind == MOVE_A
 /* Is the next row of field `fl` in registers? */
 static bool is_loaded_ahead(const Flow *f, int fl) { return f->move[fl].kind == MOVE_LOAD && f->move[fl].ahead; }
 
-/* The place, in the ring of field `fl`, of the row that the loop reaches `later` steps from now (or reached, if that is
- * negative): constant if the steps written out go round the ring a whole number of times, otherwise the same for all
- * rows of one time round the steps written out, but for a constant. */
+/* The place, in the ring of field `fl`, of the row that the loop reaches `later` steps from now (reached, if `later` is
+ * negative). It is a constant if the unrolled steps are a whole number of rounds of the ring. Otherwise it is the same
+ * value plus a constant for all rows of one round of the loop. */
 static Value *ring_place(Flow *f, int fl, int later) {
   int32_t slots = f->move[fl].places, unroll = f->st->unroll, from = f->u + later;
   while (from < 0)
@@ -41,7 +42,7 @@ static Value *ring_place(Flow *f, int fl, int later) {
                 build_int(&f->b, TY_I32, from % unroll));
 }
 
-/* Where in place `place` of the ring of field `fl` elements e and on of line j are. */
+/* The place of element e, and those moved with it, of line j in place `place` of the ring of field `fl`. */
 static CellPlace in_ring(Flow *f, int fl, Value *place, int j, int e, Value **at) {
   int n = f->move[fl].width, per_line = f->V / n, off = j * per_line + e / n;
   Value *first = build2(&f->b, OP_MUL, place, build_int(&f->b, TY_I32, f->E * per_line));
@@ -51,7 +52,8 @@ static CellPlace in_ring(Flow *f, int fl, Value *place, int j, int e, Value **at
   return (CellPlace){f->l->m->fields[fl].type, f->in[fl], 0, 3, at, NULL};
 }
 
-/* Makes the row of field `fl` that lags `lag` behind known: it is in place `place` of the ring, NULL: in memory. */
+/* Loads the row of field `fl` that lags `lag` behind to the cell cache, from place `place` of the ring, NULL: from
+ * memory. */
 static void fetch_row(Flow *f, int fl, int lag, Value *place) {
   Value *at[MAX_RANK];
   for (int j = 0; j < f->E; j++)
@@ -72,7 +74,7 @@ static void start_copy(Flow *f, int fl, int later) {
     }
 }
 
-/* Starts the copies of all fields that are copied, for the row that is `later` steps away. */
+/* Starts the copies of the rows that are `later` steps away, of all fields that are copied. */
 static void start_copies(Flow *f, int later) {
   for (int fl = 0; fl < f->l->m->nfields; fl++)
     if (is_copied(f, fl))
@@ -87,8 +89,8 @@ Value *flow_own_cell(Flow *f, int fl, int lag, int j, int e) {
   return cells_get(f->cells, line, e);
 }
 
-/* Puts rows that the loop reaches `later` steps from now into the registers for the next row, those of fields of which
- * that is loaded ahead. */
+/* Loads the rows that the loop reaches `later` steps from now to the registers for the next row, of those fields whose
+ * next row is loaded ahead. */
 static void put_next(Flow *f, int later) {
   for (int fl = 0; fl < f->l->m->nfields; fl++)
     if (is_loaded_ahead(f, fl)) {
@@ -97,7 +99,7 @@ static void put_next(Flow *f, int later) {
     }
 }
 
-/* Takes the running step's row of field `fl` out of the registers for it. */
+/* Takes the running step's row of field `fl` from the registers for the next row. */
 static void take_next(Flow *f, int fl) {
   for (int j = 0; j < f->E; j++)
     for (int e = 0; e < f->V; e++)
@@ -119,7 +121,7 @@ void flow_make_inputs(Flow *f) {
   }
 }
 
-/* Zeros in the ring of field `fl`, in the row that lags `lag` behind. */
+/* Stores zeros to the ring of field `fl`, in the row that lags `lag` behind. */
 static void clear_row(Flow *f, int fl, int lag) {
   Value *at[MAX_RANK], *place = ring_place(f, fl, -lag),
                        *zero = build_const(&f->b, f->l->m->fields[fl].type, (Const){0});
@@ -143,7 +145,7 @@ void flow_start_loads(Flow *f) {
   put_next(f, 0);
 }
 
-/* Fills the running step's row of field `fl` beyond the field's region. */
+/* Replaces cells of the running step's row of field `fl` beyond the field's region by the constant, if it is filled. */
 static void fill_row(Flow *f, int fl) {
   for (int j = 0; j < f->E && f->st->kept[fl][0].filled; j++)
     for (int e = 0; e < f->V; e++) {
@@ -176,18 +178,17 @@ void flow_end_loads(Flow *f) {
 
 /* ---- stores */
 
-/* `x` and `y`; either may be NULL. */
+/* The conjunction of `x` and `y`; either may be NULL. */
 static Value *both(Builder *b, Value *x, Value *y) { return !x ? y : !y ? x : build2(b, OP_AND, x, y); }
 
-/* Does i32 `x` lie in [lo, hi)? `least` and `most` are bounds of x that are known: tests that always hold are left out.
- */
+/* Does i32 `x` lie in [lo, hi)? `least` and `most` are known bounds of x; tests that always hold are left out. */
 static Value *between(Builder *b, Value *x, int64_t lo, int64_t hi, int64_t least, int64_t most) {
   Value *low = least >= lo ? NULL : build2(b, OP_GE, x, build_int(b, TY_I32, lo));
   return both(b, low, most < hi ? NULL : build2(b, OP_LT, x, build_int(b, TY_I32, hi)));
 }
 
-/* The same in dimension `d` for all but the first tile, which stores what is below `lo`, too, and the last, which
- * stores what is from `hi` on, where tiles are fitted to the grid. */
+/* Like between, in dimension `d`. Where tiles are fitted to the grid, the first tile also stores cells below `lo`, and
+ * the last tile cells from `hi` on. */
 static Value *given_out(Flow *f, int d, Value *x, int64_t lo, int64_t hi, int64_t least, int64_t most) {
   Builder *b = &f->b;
   Value *low = between(b, x, lo, INT64_MAX, least, most), *high = between(b, x, 0, hi, least, most),
@@ -199,8 +200,8 @@ static Value *given_out(Flow *f, int d, Value *x, int64_t lo, int64_t hi, int64_
   return both(b, low, high);
 }
 
-/* Are the thread's cells of line j in the tile, not in its halo, in the running step for what lags `lag` behind? NULL:
- * always. */
+/* Are the thread's cells of line j in the output tile, not in the halo, in the running step, for a version that lags
+ * `lag` behind? NULL: always. */
 static Value *in_tile(Flow *f, int lag, int j) {
   Builder *b = &f->b;
   const Extent *hull = &f->st->halo;

@@ -1,25 +1,29 @@
-/* warps-boundary.c: points outside of the main pieces, and beyond the fields' region. What a new value is outside of
- * its main piece, its own value before or what another piece makes of it, may be known rows before the value is due. In
- * the left and right boundary columns it then takes the place of a sum that is made for the value alone, and what later
- * rows bring is not added. Elsewhere, and where there is no such sum, it is spilled to local memory, and reloaded when
- * it is due: so no other sum is tested on its way, and no registers are taken. What was not spilled is inside, and is
- * not reloaded.
+/* warps-boundary.c: points outside of the main pieces, and cells beyond the fields' region.
  *
- * *Boundary columns*. Points outside of a main piece keep what they are, or follow other pieces that read no other
- * points. There are three versions of a group's code: without any test; with tests of those cells of a lane that can
- * lie in the left or right boundary columns; and one for groups of rows near the upper and lower edge, fields that are
- * narrower than a strip, and boundary layers of many columns. Which groups need no test lies between two rows that are
- * found once a segment, so that a group compares with these alone, before it waits. At the left and right edge the
- * value of a point outside of the main piece takes the place of a sum that is made for its new value alone, as soon as
- * that is known, and what later rows bring is not added; where all that it is made of is kept until the row is due, it
- * is chosen then. Else, and in the third version, it is spilled to local memory, and reloaded when the row is due, so
- * that no other sum is tested on its way and no registers are taken: a choice for each sum would take 20 to 45, which
- * the first version does not have then. Where a field has a constant beyond its region, the second version takes that
- * for the cells of lanes beside, and the third for rows and cells that come from there. A `barrier.warp` at both ends
- * of each keeps LLVM from moving code between them, and one between rows keeps ptxas from loading all rows of a group
- * first, both of which take registers. Where a rule is clamp or mirror, values wait until the rows that it may lead to
- * have come, and near an edge are chosen among them. In a periodic dimension rows and columns beyond the edge are
- * images, which are computed like any; on a grid that is periodic both ways there is the first version alone. */
+ * A point outside of a new value's main piece keeps its old value, or takes the value of another piece, which reads no
+ * other point. Both may be known several rows before the new row is due.
+ *
+ * *Versions*. A group's code has three versions: without any test; with tests of those cells of a lane that can lie in
+ * the left or right boundary columns; and one for groups of rows near the upper and lower edge, for fields that are
+ * narrower than a strip, and for boundary layers of many columns. The groups that need no test lie between two rows
+ * that are computed once a segment, so a group compares with these two rows alone, before it waits. A `barrier.warp` at
+ * both ends of each version keeps LLVM from moving code between versions, and one between rows keeps ptxas from loading
+ * all rows of a group first. Both would take registers.
+ *
+ * *Left and right edge* (second version). A sum that is computed for the new value alone *carries* the outside value:
+ * as soon as the outside value is known, it takes the place of the sum, and terms of later rows are not added to it. If
+ * all inputs of the outside value are kept until the row is due, it is selected then.
+ *
+ * *Spilled outside values*. In other cases, and in the third version, the outside value is spilled to local memory, and
+ * reloaded when the row is due. So no other sum is tested on its way, and no registers are taken: a select for each sum
+ * would take 20 to 45 registers, which the first version then does not have. Values that were not spilled belong to
+ * points inside, and are not reloaded.
+ *
+ * *Outside rules*. For a constant, the second version substitutes the constant for cells of lanes beside, and the third
+ * version for rows and cells that come from beyond the region. For clamp and mirror, values wait until the rows to
+ * which the rule may lead have arrived, and near an edge are selected among them. In a periodic dimension rows and
+ * columns beyond the edge are images, which are computed like any others; a grid that is periodic in both dimensions
+ * has the first version alone. */
 #include "passes/tile/emit/lower-warps.h"
 
 /* ---- where the boundary is */
@@ -60,7 +64,7 @@ Value *warps_wide(WarpKernel *k) {
   return build2(&k->b, OP_GE, k->columns, build_int(&k->b, TY_I64, (int64_t)WARP_LANES * k->w.X));
 }
 
-/* Both of two conditions, of which the first may be NULL. */
+/* The conjunction of two conditions, of which the first may be NULL. */
 static Value *both(WarpKernel *k, Value *x, Value *y) { return x ? build2(&k->b, OP_AND, x, y) : y; }
 
 /* The last column of a strip that begins at column `x`. */
@@ -73,13 +77,13 @@ static Value *strip_inside(WarpKernel *k, int v, Value *x) {
   return build2(&k->b, OP_AND, build_inside(&k->b, 1, &x, &across), build_inside(&k->b, 1, &right, &across));
 }
 
-/* The same of rows `first` and `last` (i32), and of all between them. */
+/* Are rows `first` and `last` (i32), and all rows between them, in the main piece of new value `v`? */
 static Value *rows_inside(WarpKernel *k, int v, Value *first, Value *last) {
   Box down = warps_range(k, v, 0);
   return build2(&k->b, OP_AND, build_inside(&k->b, 1, &first, &down), build_inside(&k->b, 1, &last, &down));
 }
 
-/* The rows of the region that are so far from its edges that no rule is asked. */
+/* The rows of the region that are so far from its edges that no read of theirs follows an outside rule. */
 static Box rows_unruled(const WarpKernel *k) {
   Box down = warps_range(k, -1, 0);
   down.lo[0] = affine_add_const(down.lo[0], k->e->ruled[0]);
@@ -95,18 +99,19 @@ static bool is_repeated(const WarpLevel *e, int v) {
   return false;
 }
 
-/* Is value `v` a new one with points outside, and the first with such a main piece? */
+/* Is value `v` a new one with points outside of its main piece, and the first one with that main piece? */
 static bool has_own_boundary(const WarpLevel *e, int v) {
   return e->value[v].wanted && warps_has_boundary(e, v) && !is_repeated(e, v);
 }
 
-/* Does it matter in dimension `d` where the region ends, beside where main pieces do? */
+/* Does code depend on the edges of the region in dimension `d`, beside the edges of main pieces? */
 static bool asks_region(const WarpLevel *e, int d) { return !e->wraps[d] && (e->constant || e->ruled[d]); }
 
-/* How far behind the first row of a group that comes to a warp the last is that is made of it, in its last level. */
+/* The distance in rows from the first row of a group that arrives at a warp back to the last row that is made of it, in
+ * the warp's last level. */
 static int64_t rows_behind(const WarpKernel *k) { return (int64_t)k->e->lag * (k->w.C - 1) + k->e->latest; }
 
-/* Are all columns of strip `s` in the main pieces, and is no edge of the region asked for? */
+/* Are all columns of segment `s` in the main pieces, and away from each edge of the region that code depends on? */
 static Value *columns_inside(WarpKernel *k, const WarpSegment *s) {
   const WarpLevel *e = k->e;
   Value *in = NULL;
@@ -121,14 +126,14 @@ static Value *columns_inside(WarpKernel *k, const WarpSegment *s) {
   return in ? in : build_const(&k->b, TY_BOOL, (Const){.i = 1});
 }
 
-/* Affine `x`, a row, as an i32, as far as that goes; `more` added. */
+/* Affine `x`, a row, plus `more`, as an i32, limited to +-WARPS_FAR. */
 static Value *row_number(WarpKernel *k, Affine x, int64_t more) {
   Value *far = build_int(&k->b, TY_I64, WARPS_FAR), *near = build_int(&k->b, TY_I64, -WARPS_FAR);
   Value *row = build_affine(&k->b, k->e->m, affine_add_const(x, more));
   return build_convert(&k->b, TY_I32, build2(&k->b, OP_MAX, build2(&k->b, OP_MIN, row, far), near));
 }
 
-/* Groups of segment `s` that are not all within rows `down` are not inside. */
+/* Takes groups of segment `s` that are not entirely within rows `down` out of the range of groups without tests. */
 static void keep_rows(WarpKernel *k, WarpSegment *s, const Box *down) {
   s->inside_lo = build2(&k->b, OP_MAX, s->inside_lo, row_number(k, down->lo[0], rows_behind(k)));
   s->inside_hi = build2(&k->b, OP_MIN, s->inside_hi, row_number(k, down->hi[0], 1 - (int64_t)k->w.U));
@@ -155,7 +160,7 @@ void warps_find_inside(WarpKernel *k, WarpSegment *s) {
   s->inside_hi = build1(&k->b, OP_UNIFORM, any ? build3(&k->b, OP_SELECT, any, s->inside_hi, none) : s->inside_hi);
 }
 
-/* Has the group whose first row is `y` none of the rows `special`, at any of its levels? */
+/* Does the group whose first row is `y` have none of the rows `special`, at any of its levels? */
 static Value *is_beside(WarpKernel *k, const SpecialRows *special, Value *y) {
   Affine first = warps_region(k->e)->lo[0];
   Value *before = row_number(k, affine_sub(k->b.arena, special->lo, first), -(int64_t)k->w.U - k->e->below),
@@ -177,7 +182,7 @@ Value *warps_is_plain(WarpKernel *k, Value *y) {
 
 /* ---- beyond the region */
 
-/* Is row `y` (i32) one of the field? NULL: all are. */
+/* Is row `y` (i32) a row of the field? NULL: all rows are. */
 static Value *in_rows(WarpKernel *k, Value *y) {
   Value *row = build_convert(&k->b, TY_I64, y), *zero = build_int(&k->b, TY_I64, 0);
   return k->e->wraps[0] ? NULL
@@ -194,8 +199,8 @@ Value *warps_in_columns(WarpRow *r, int f, int i, Value *v) {
   return build3(&k->b, OP_SELECT, in, v, build_const(&k->b, field->type, field->outside_value));
 }
 
-/* An if that gives a lane's cells of type `t`: v where `cond` does not hold; the code of those goes to its first arm.
- */
+/* Builds an `if` whose results are a lane's cells of type `t`: v where `cond` does not hold. The caller fills the first
+ * arm, where `cond` holds. */
 static Op *cells_if(WarpKernel *k, Value *cond, Type t, Value **v) {
   Type types[MAX_WARP_CELLS];
   for (int i = 0; i < k->w.X; i++)
@@ -206,7 +211,7 @@ static Op *cells_if(WarpKernel *k, Value *cond, Type t, Value **v) {
   return op;
 }
 
-/* Ends it: its cells then go to v. */
+/* Ends the `if` of cells_if: the first arm yields v, and v becomes the results. */
 static void end_cells(WarpKernel *k, const Op *op, const Builder *outer, Value **v) {
   build_yield(&k->b, k->w.X, v);
   k->b = *outer;
@@ -214,7 +219,7 @@ static void end_cells(WarpKernel *k, const Op *op, const Builder *outer, Value *
     v[i] = op->results[i];
 }
 
-/* The same at the sides, where only what is copied behind the last column can be none of the field's. */
+/* warps_make_constant at the sides, where only columns copied after the last one can lie outside of the field. */
 static void end_in_constant(WarpRow *r, int v) {
   WarpKernel *k = r->k;
   Value **cells = ARENA_ARRAY(k->b.arena, Value *, k->w.X);
@@ -225,7 +230,7 @@ static void end_in_constant(WarpRow *r, int v) {
   warps_set_now(r, v, cells);
 }
 
-/* Are all columns of the row the field's, if it is as wide as a strip? NULL: they are. */
+/* Are all columns of the row the field's, if the field is as wide as a strip? NULL: they are. */
 static Value *ends_inside(WarpRow *r) {
   WarpKernel *k = r->k;
   Value *last = build_convert(&k->b, TY_I64, last_column(k, r->x));
@@ -271,7 +276,7 @@ static Value *own_access(Point *p, Builder *b, int field, const int64_t *off, co
   return warps_aged(c->r, v, c->time - e->value[v].time, c->i);
 }
 
-/* Outside value `v` of cell `i`: by another piece, or what it was before. */
+/* Outside value `v` of cell `i`: the value of another piece, or the field's old value. */
 static Value *value_outside(WarpRow *r, int v, int i) {
   WarpKernel *k = r->k;
   const WarpLevel *e = k->e;
@@ -292,16 +297,16 @@ static Value *value_outside(WarpRow *r, int v, int i) {
   return out;
 }
 
-/* Is cell `i` among those that can be outside of the main piece of new value `v` at the left or right boundary, where
- * that is near? Those that lie behind the last column for sure are no points. */
+/* Is the left or right edge at a fixed number of columns (warps_sides), and cell `i` among the cells that can lie
+ * outside of the main piece of new value `v` there? Cells that surely lie after the last column are no points. */
 static bool may_be_side(const WarpKernel *k, int v, int i) {
   int32_t left, right, X = k->w.X;
   return !k->e->wraps[1] && warps_sides(k, v, &left, &right) &&
          (i < left || (i >= X - right && i < X - k->least_behind));
 }
 
-/* Is row `y` (i32) one of the field with points outside of the main piece of new value `v` for which tests of few cells
- * are not enough? */
+/* Is row `y` (i32) a row of the field with points outside of the main piece of new value `v`, for which tests of the
+ * few cells at the sides are not enough? */
 static Value *is_odd(WarpRow *r, int v, Value *y) {
   WarpKernel *k = r->k;
   Builder *b = &k->b;
@@ -314,7 +319,7 @@ static Value *is_odd(WarpRow *r, int v, Value *y) {
   return in ? build2(b, OP_AND, in, odd) : odd;
 }
 
-/* Where cell `i` is spilled of the row for which that was done `ago` rows before. */
+/* The indices at which cell `i` of a row lies that was spilled `ago` rows before. */
 static void by_place(WarpRow *r, int ago, int i, Value **at) {
   WarpKernel *k = r->k;
   Builder *b = &k->b;
@@ -332,18 +337,18 @@ static int new_of(const WarpLevel *e, int v) {
   return n;
 }
 
-/* The array that value `v` is spilled in. */
+/* The array to which value `v` is spilled. */
 static int by_array(const WarpRow *r, int v) { return r->k->spilled[r->level * r->k->e->nvalues + v]; }
 
-/* Which of a lane's cells: those that may be at a side, the others, all. */
+/* Sets of a lane's cells: those that may lie at a side, the others, all. */
 typedef enum Cells { CELLS_SIDES, CELLS_OTHERS, CELLS_ALL } Cells;
 
-/* Is cell `i` among `cells`, with regard to new value `v`? */
+/* Is cell `i` in set `cells`, with regard to new value `v`? */
 static bool is_among(const WarpKernel *k, int v, Cells cells, int i) {
   return cells == CELLS_ALL || may_be_side(k, v, i) == (cells == CELLS_SIDES);
 }
 
-/* Puts by `cells` of value `v`. */
+/* Spills the cells in set `cells` of value `v`. */
 static void put_cells(WarpRow *r, int v, Cells cells) {
   WarpKernel *k = r->k;
   Value *at[2];
@@ -372,7 +377,8 @@ void warps_spill(WarpRow *r, int v) {
   k->b = outer;
 }
 
-/* What a carrier of new value `v` has of the cell since the time before, or what that is at first. */
+/* The outside value of new value `v` that the cell carries: from its carrier of the time before, or, at the time when
+ * it becomes known, the value itself. */
 static Value *carried(WarpCell *c, int v) {
   const WarpLevel *e = c->r->k->e;
   int w = 0, of = e->value[v].outside;
@@ -394,7 +400,7 @@ Value *warps_carry(WarpCell *c, int v, Value *x) {
   return build3(&k->b, OP_SELECT, in, x, carried(c, to));
 }
 
-/* Affine `x` of the field's columns as an i32, by lane: as number of one of its cells. */
+/* Affine `x`, a column of the field, as the number (i32) of a cell of the lane whose first column is `first`. */
 static Value *cell_number(WarpRow *r, Value *first, Affine x) {
   WarpKernel *k = r->k;
   Builder *b = &k->b;
@@ -403,8 +409,8 @@ static Value *cell_number(WarpRow *r, Value *first, Affine x) {
   return build2(b, OP_SUB, build_convert(b, TY_I32, v), first);
 }
 
-/* What is known of where a row of new value `v` is in its main piece: of the row, NULL: it is, and of which of the
- * lane's cells, lo to hi, NULL: all. */
+/* Which part of a row of new value `v` lies in its main piece. row: is the row in it? NULL: it is. lo, hi: the lane's
+ * first and last cell in it, NULL: all cells are. */
 typedef struct Within {
   Value *row, *lo, *hi;
 } Within;
@@ -424,7 +430,7 @@ static Within within_of(WarpRow *r, int v) {
   return in;
 }
 
-/* `v` of cell `i`, or `other` where that is not within. */
+/* `v` of cell `i` if the cell is in the main piece as `in` says, else `other`. */
 static Value *within_or(WarpKernel *k, const Within *in, int i, Value *v, Value *other) {
   Builder *b = &k->b;
   Value *is = in->row;
@@ -435,7 +441,7 @@ static Value *within_or(WarpKernel *k, const Within *in, int i, Value *v, Value 
   return is ? build3(b, OP_SELECT, is, v, other) : v;
 }
 
-/* Makes `cells` of new value `v` what they are outside of the main piece. */
+/* Replaces those cells of new value `v` in set `cells` that lie outside of its main piece by their outside values. */
 static void mend_cells(WarpRow *r, int v, Cells cells, Value **out) {
   WarpKernel *k = r->k;
   int of = k->e->value[v].outside, ago = k->e->value[v].time - k->e->value[of].time;

@@ -1,8 +1,8 @@
-/* warps-copies.c: the rows that the first warp of a pipeline has come from global memory, and those that the last one
- * has go there, by bulk copies. */
+/* warps-copies.c: bulk copies of rows: from global memory to the rings in front of the first warp of a pipeline, and
+ * from the rings behind the last warp to global memory. */
 #include "passes/tile/emit/lower-warps.h"
 
-/* Bytes of a cell of all fields that come in. */
+/* Bytes of a cell of all fields that are loaded. */
 static int cell_bytes(const WarpLevel *e) {
   int bytes = 0;
   for (int n = 0; n < e->nfields; n++)
@@ -11,20 +11,20 @@ static int cell_bytes(const WarpLevel *e) {
   return bytes;
 }
 
-/* A group to be copied: `n` columns from column `x` of the field on (i32), the rows from row `y` on (i32), to place
- * `slot` of the first rings, column `to` (i32, NULL: 0); legal: some of the rows may be none of the field's. */
+/* A group to be copied: `n` columns from column `x` of the field on, rows from row `y` on, to place `slot` of the first
+ * rings, column `to` (NULL: 0); all i32. legal: some of the rows may lie outside of the field. */
 typedef struct WarpCopy {
   Value *n, *x, *y, *slot, *to;
   bool legal;
 } WarpCopy;
 
-/* The row of the grid that comes as number `u` of group `c` of fields whose reads are delayed by `late` rows. */
+/* The row of the grid that is loaded as number `u` of group `c`, of fields whose reads are delayed by `late` rows. */
 static Value *row_of(WarpKernel *k, const WarpCopy *c, int u, int late) {
   return warps_grid(k, warps_add(k, c->y, u - late), 0, c->legal);
 }
 
-/* Begins the copy of `n` columns from `x` on (i64) of row number `u` of group `c`, to column `to` (NULL: 0) of the
- * first rings; fields whose reads are delayed have a row before it. */
+/* Starts the copy of `n` columns from column `x` (i64) on of row number `u` of group `c`, to column `to` (NULL: 0) of
+ * the first rings. Fields whose reads are delayed load an earlier row. */
 static void copy_rows(WarpKernel *k, const WarpCopy *c, Value *x, Value *n, int u, Value *to) {
   const WarpLevel *e = k->e;
   Value *signal[] = {warps_small(k, 0), c->slot}, *at[] = {NULL, x}, *cells[MAX_RANK];
@@ -41,14 +41,15 @@ static void copy_rows(WarpKernel *k, const WarpCopy *c, Value *x, Value *n, int 
   }
 }
 
-/* Begins the copies of `n` columns from column `x` of the grid on (i64) of all its rows, to column `to` of the ring. */
+/* Starts the copies of `n` columns from column `x` (i64) of the grid on of all rows of the group, to column `to` of the
+ * ring. */
 static void copy_columns(WarpKernel *k, const WarpCopy *c, Value *x, Value *n, Value *to) {
   for (int u = 0; u < k->w.U; u++)
     copy_rows(k, c, x, n, u, to);
 }
 
-/* Asks the second-level cache for the rows that are k->w.move.prefetch behind group `c`, which has rows of the field
- * alone: all columns of the copy from `x` of the grid on (i64), where all those rows are the field's. */
+/* Prefetches the rows that come k->w.move.prefetch rows after group `c` to the second-level cache: all columns of the
+ * copy, from `x` of the grid (i64) on, if all those rows lie in the field. All rows of group `c` do. */
 static void fetch_columns(WarpKernel *k, const WarpCopy *c, Value *x) {
   const WarpLevel *e = k->e;
   Builder outer;
@@ -67,8 +68,8 @@ static void fetch_columns(WarpKernel *k, const WarpCopy *c, Value *x) {
   k->b = outer;
 }
 
-/* How many times `width` columns, or what is left of them, are in `left` columns (i64). More than once is seldom, and
- * takes a division. */
+/* How many times `width` columns fit into `left` columns (i64), rounded up. More than once is rare, and takes a
+ * division. */
 static Value *rounds_of(WarpKernel *k, Value *left, Value *width) {
   Builder *b = &k->b, outer;
   Type type = TY_I64;
@@ -84,8 +85,8 @@ static Value *rounds_of(WarpKernel *k, Value *left, Value *width) {
   return op->results[0];
 }
 
-/* The same as copy_columns for all columns of the copy, those beyond the field's last being images of those from the
- * first on, and so often again. */
+/* Like copy_columns, for all columns of the copy. Columns beyond the field's last are images of those from the first
+ * on, repeated as often as needed. */
 static void copy_images(WarpKernel *k, const WarpCopy *c) {
   Builder *b = &k->b, outer;
   Value *first = warps_grid(k, warps_small(k, 0), 1, false), *from = warps_grid(k, c->x, 1, true);
@@ -101,14 +102,14 @@ static void copy_images(WarpKernel *k, const WarpCopy *c) {
   k->b = outer;
 }
 
-/* Begins the copies of group `c`, whose columns are the field's, and asks for what is loaded later. */
+/* Starts the copies of group `c`, all of whose columns are the field's, and prefetches later rows. */
 static void copy_own(WarpKernel *k, const WarpCopy *c) {
   Value *x = warps_grid(k, c->x, 1, false);
   copy_columns(k, c, x, c->n, c->to);
   fetch_columns(k, c, x);
 }
 
-/* Begins the copies of a group. Nearly all strips have columns of the field alone, which take no images. */
+/* Starts the copies of a group. Nearly all strips have columns of the field alone, which need no images. */
 static void copy_group(WarpKernel *k, const WarpCopy *c) {
   Builder outer;
   if (!k->e->wraps[1] || k->most_behind) {
@@ -132,11 +133,11 @@ static Value *whole_group(WarpKernel *k, Value *y, Value *first, Value *end) {
   return build2(&k->b, OP_AND, build2(&k->b, OP_GE, y, first), build2(&k->b, OP_LE, y, last));
 }
 
-/* Are columns beyond the rows' edges images that bulk copies cannot bring, since rows are no whole 16 bytes? */
+/* Are columns beyond the rows' edges images that bulk copies cannot load, because rows are no whole 16 bytes? */
 static bool has_ragged_images(const WarpKernel *k) { return k->most_behind && k->e->wraps[1]; }
 
-/* The columns of the group at hand that bulk copies bring to place `slot` of the first rings: all that are loaded, or
- * where images beside them go another way, the whole 16 bytes of the field's own. */
+/* The columns of the current group that bulk copies load to place `slot` of the first rings: all that are loaded, or,
+ * where images are copied cell by cell, the whole 16 bytes of the field's own. */
 static WarpCopy columns_of(WarpKernel *k, Value *const *load, Value *slot) {
   WarpCopy c = {.n = load[LOAD_COLUMNS], .x = load[LOAD_X], .y = load[LOAD_Y], .slot = slot};
   Builder *b = &k->b;
@@ -152,8 +153,8 @@ static WarpCopy columns_of(WarpKernel *k, Value *const *load, Value *slot) {
   return c;
 }
 
-/* Each lane copies the cells in column `column` (i32) of the strip of all rows of group `c`, which are where that is
- * led to by wrapping. All are loaded before one is stored. */
+/* Each lane copies the cells in column `column` (i32) of the strip, of all rows of group `c`, from the column to which
+ * wrapping leads. All cells are loaded before the first is stored. */
 static void copy_image(WarpKernel *k, const WarpCopy *c, Value *strip, Value *column) {
   const WarpLevel *e = k->e;
   Value **v = ARENA_ARRAY(k->b.arena, Value *, e->nfields * k->w.U + 1), *cells[MAX_RANK],
@@ -171,7 +172,7 @@ static void copy_image(WarpKernel *k, const WarpCopy *c, Value *strip, Value *co
     }
 }
 
-/* The lanes bring the images of group `c`, whose strip begins in column load[LOAD_X], as far as they are needed; nearly
+/* The lanes copy the images of group `c`, whose strip begins in column load[LOAD_X], as far as they are needed. Nearly
  * all strips have none. Later bulk copies write to the same places. */
 static void copy_ragged_images(WarpKernel *k, Value *const *load, const WarpCopy *c) {
   Builder *b = &k->b, outer, around;
@@ -193,8 +194,8 @@ static void copy_ragged_images(WarpKernel *k, Value *const *load, const WarpCopy
   k->b = outer;
 }
 
-/* Begins the copies of the group at hand to place `slot` of the first rings. Nearly all groups have rows of the field
- * alone, which take no test each. */
+/* Starts the copies of the current group to place `slot` of the first rings. Nearly all groups have rows of the field
+ * alone, which are not tested one by one. */
 static void start_copies(WarpKernel *k, Value *const *load, Value *slot) {
   Builder outer, around;
   WarpCopy c = columns_of(k, load, slot);
@@ -232,8 +233,7 @@ void warps_bring_group(WarpKernel *k, Value *any, Value *const *load, Value *slo
   k->b = has_ragged_images(k) && any ? around : outer;
 }
 
-/* Goes to the next of the block's segments, if there is one and the one at hand has no more groups; `load` then is
- * where that leads. */
+/* If the current segment has no more groups, advances `load` to the next of the block's segments, if there is one. */
 static void next_segment(WarpKernel *k, Value **load, Value *to) {
   Builder outer;
   Type types[LOADS] = {TY_I32, TY_I32, TY_I32, TY_I32, TY_I32};
@@ -251,7 +251,7 @@ static void next_segment(WarpKernel *k, Value **load, Value *to) {
     load[i] = op->results[i];
 }
 
-/* Begins the copies of the next group of the block's segments, if there is one; `load` then is where that leads. */
+/* Starts the copies of the next group of the block's segments, if there is one, and advances `load`. */
 static void load_next(WarpKernel *k, Value **load, Value *to, Value *slot) {
   warps_bring_group(k, build2(&k->b, OP_GT, load[LOAD_GROUPS], warps_small(k, 0)), load, slot);
   load[LOAD_GROUPS] = warps_add(k, load[LOAD_GROUPS], -1);
@@ -259,8 +259,7 @@ static void load_next(WarpKernel *k, Value **load, Value *to, Value *slot) {
   next_segment(k, load, to);
 }
 
-/* The same as warps_load_if_first where what `load` would lead on is held in shared memory; `load` is the first of it.
- */
+/* Like warps_load_if_first, where the numbers in `load` are held in shared memory; `load` has their first values. */
 static void load_held(WarpKernel *k, Value *const *load, Value *to, Value *slot) {
   Builder outer;
   Value *own[LOADS];
@@ -298,8 +297,8 @@ void warps_load_if_first(WarpKernel *k, Value **load, Value *to, Value *slot) {
     load[i] = op->results[i];
 }
 
-/* Begins the copies of row `row` (i32), number `u` of the group at place `slot` of the last ring, from column `x` of
- * the fields on, `n` columns. */
+/* Starts the copies of row `row` (i32), number `u` of the group at place `slot` of the last ring: `n` columns from
+ * column `x` of the fields on. */
 static void store_row(WarpKernel *k, const WarpSegment *s, Value *row, Value *slot, int u, Value *x, Value *n) {
   Value *at[] = {warps_grid(k, row, 0, false), x}, *cells[MAX_RANK];
   for (int f = 0; f < k->e->nfields; f++)

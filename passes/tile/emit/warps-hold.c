@@ -1,11 +1,11 @@
-/* warps-hold.c: what the first and the last warp of a pipeline alone need from group to group is held in shared memory
- * where registers are short. What ptxas would spill to local memory has a cache of few KiB beside so much shared
- * memory. Where they are not it is slower, for these two warps have the most to do.
+/* warps-hold.c: holds values that only the first or only the last warp of a pipeline needs from group to group in
+ * shared memory, where registers are short.
  *
- * *Held*. Where a step of several fields keeps so much that registers are short (more than 240; 225 for sums of four
- * rows beside their own, at several levels a warp or in f64, which were seen to spill earlier), what the first and the
- * last warp alone need from group to group (where loads have got to, the segment that is stored) is held in shared
- * memory: what ptxas spills to local memory meets a first-level cache of 28 KiB beside 228 KiB of shared memory. */
+ * These values are how far the loads have got (first warp) and the segment that is stored (last warp). Without this,
+ * ptxas spills them to local memory, whose first-level cache has 28 KiB beside 228 KiB of shared memory. Registers are
+ * short where a step of several fields keeps so much that a thread takes more than 240 of them; 225 for sums of four
+ * rows beside their own, at several levels a warp or in f64, which were seen to spill earlier. Where registers are not
+ * short, holding is slower, because these two warps have the most to do. */
 #include "passes/tile/emit/lower-warps.h"
 
 _Static_assert(HELD *HELD_NUMBERS == WARP_HELD_NUMBERS, "shapes count what is held");
@@ -16,7 +16,7 @@ void warps_make_held(WarpKernel *k) {
       warps_bulk(k) && k->w.held ? kernel_array(k->lo, k->k, "held", TY_I32, SPACE_SHARED, cells, NULL, NULL) : -1;
 }
 
-/* The indices of number `i` of `what`. */
+/* The indices of number `i` of `what` in the array of held numbers. */
 static void held_place(WarpKernel *k, WarpHeld what, int i, Value **at) {
   at[0] = build_int(&k->b, TY_I32, what);
   at[1] = build_int(&k->b, TY_I32, i);

@@ -1,22 +1,24 @@
-/* warps-lines.c: choices that matter on one row of the grid alone (tile/warps-choices.c) are made for all cells of a
- * lane at once, by one test of the row, in place of one or more for each cell; where no row of the group is that one,
- * not at all. A barrier of the warp keeps LLVM from making choices of that again; of few cells ptxas does, which is
- * longer than before.
+/* warps-lines.c: computes choices that matter on one row of the grid alone (tile/warps-choices.c) behind one test of
+ * the row, for all cells of a lane at once.
  *
- * *Choices on one row*. A `select` that yields its third operand on all rows but one, as the source of a wave is
- * (`select(idx(0) == z && idx(1) == x, W + src, W)`), and whose condition and second operand are made of the point
- * itself, is made for all of a lane's cells, if these are 6 or more, behind one test of the row. What is made for it
- * alone is not counted.
+ *   select(idx(0) == z && idx(1) == x, W + src, W)     (the source of a wave)
+ *   ->  if row is z: select(idx(1) == x, W + src, W) for each cell of the lane     else: W for each cell
  *
- * *Special rows*. Where a param says which rows such choices and probes are about, and these are few, all versions of a
- * group's code but those for groups that may have one of these rows (at any level) are without. Most groups then
- * compute as if there were neither source nor receivers. A grid whose rows are images of others has no special rows. */
+ * *Choices on one row*. A `select` that yields its third operand on all rows but one is computed this way if a lane has
+ * 6 or more cells, and if condition and second operand are computed from the point itself. A barrier of the warp in the
+ * branch keeps LLVM from making selects of the branch again. With fewer cells ptxas makes selects of the branch, and
+ * their code is longer than without it. Operations that only such a choice needs are not counted in a level's cost.
+ *
+ * *Special rows*. A param may say on which rows such choices and probes have an effect. If these rows are few, only the
+ * versions of a group's code for groups that may have one of these rows, at any level, contain the choices and probes.
+ * Most groups then compute as if there were neither source nor receivers. A grid whose rows are images of others has no
+ * special rows. */
 #include "passes/tile/emit/lower-warps.h"
 
-/* The least number of cells of a lane. */
+/* The least number of cells of a lane for which the test of the row is made. */
 enum { LEAST_CELLS = 6 };
 
-/* Condition `v` is the conjunction of several; this is the conjunction of those that are the same in all columns. */
+/* Condition `v` is a conjunction. This is the conjunction of those of its parts that are the same in all columns. */
 static Value *row_condition(WarpCell *c, Point *p, int v) {
   WarpKernel *k = c->r->k;
   int n;
@@ -30,7 +32,7 @@ static Value *row_condition(WarpCell *c, Point *p, int v) {
   return all;
 }
 
-/* Cell `i` of the row of `c`, for values that are to be made apart from those of other cells. */
+/* Cell `i` of the row of `c`, with a map of its own, for values that are built apart from those of other cells. */
 static WarpCell own_cell(const WarpCell *c, int i, bool on_line) {
   const WarpKernel *k = c->r->k;
   WarpCell own = {.r = c->r, .i = i, .stage = c->stage, .time = c->time, .y = c->y, .on_line = on_line};
@@ -38,7 +40,7 @@ static WarpCell own_cell(const WarpCell *c, int i, bool on_line) {
   return own;
 }
 
-/* The cells of what choice `v` is on all other rows. */
+/* Builds the cells of choice `v` as they are on all other rows: its third operand. */
 static void make_others(const WarpCell *c, int v, Value **out) {
   WarpKernel *k = c->r->k;
   for (int i = 0; i < k->w.X; i++) {
@@ -48,7 +50,7 @@ static void make_others(const WarpCell *c, int v, Value **out) {
   }
 }
 
-/* The cells of choice `v` where the row may be the one; others[]: what they are elsewhere. */
+/* Builds the cells of choice `v` on the row on which it matters; others[]: its cells on all other rows. */
 static void choose_cells(const WarpCell *c, int v, Value *const *others, Value **out) {
   WarpKernel *k = c->r->k;
   int other = k->e->value[v].uses[2].value;

@@ -1,12 +1,12 @@
-/* warps-probes.c: what probes see of the rows of a level. Each point is stored by the block that owns it: of its
- * segment's rows and columns, which are right at every level. Nearly no row has a point that a probe sees, so all of it
- * stands behind one test of the row, which is the same for the warp.
+/* warps-probes.c: stores the values that probes record from the rows of a level.
  *
- * *Probes*. What a probe sees is a value of the level that no field takes: its row is stored to the series by the block
- * that owns the point, at every level, behind one test of the row. The level's reach includes the probe's. */
+ * The value that a probe sees is a value of the level that goes to no field. At every level, a point's value is stored
+ * to the series by the block that owns the point: the point lies in the rows and columns of the block's segment, where
+ * values are right at every level. The level's reach includes the probe's. Nearly no row has a point of a probe, so all
+ * of this stands behind one test of the row, which is the same for the whole warp. */
 #include "passes/tile/emit/lower-warps.h"
 
-/* Goes into what is done where `condition` holds; `uniform`: it is the same in all threads of the warp. */
+/* Enters code that runs where `condition` holds; `uniform`: the condition is the same in all threads of the warp. */
 static void enter(WarpKernel *k, Value *condition, bool uniform) {
   Loc loc = k->b.loc;
   Op *op = build_if(&k->b, uniform ? build1(&k->b, OP_UNIFORM, condition) : condition, 0, NULL);
@@ -19,8 +19,8 @@ static Value *in_range(WarpKernel *k, Value *x, Value *lo, Value *hi) {
   return build2(&k->b, OP_AND, build2(&k->b, OP_GE, x, lo), build2(&k->b, OP_LT, x, hi));
 }
 
-/* Stores cell `i` of the row of value `v`, of row `y` (i32) of the fields, where probe `p` has a point there; `start`:
- * where the row of its series begins. */
+/* Stores cell `i` of the row of value `v` if probe `p` has a point there; y (i32): the row of the fields, `start`: the
+ * index at which the row of the probe's series begins. */
 static void see_cell(WarpRow *r, int v, const Probe *p, Value *y, Value *start, int i) {
   WarpKernel *k = r->k;
   const WarpSegment *s = r->s;

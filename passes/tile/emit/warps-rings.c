@@ -1,12 +1,17 @@
-/* warps-rings.c: where rows lie in the rings. Most fields have G groups of rows between any two warps, in front of the
- * first and behind the last. Where reads of a field are delayed, row y - t read when row y comes, its rows stay in the
- * rings between two warps D groups longer, D groups being t rows or more; so these have G + D groups, of which the warp
- * in front still is at most G ahead, and the signals of G groups do: when it may write a group, the one G before has
- * been made, and with that nobody takes rows any more of the one G + D before, whose place it is. Rows that are loaded
- * are loaded as late as they are taken. */
+/* warps-rings.c: places of rows in the rings between warps.
+ *
+ *   loads -> ring 0 (G groups) -> warp 0 -> ring 1 (G, or G + D groups) -> warp 1 -> .. -> ring W -> stores
+ *
+ * For most fields each ring, between two warps, in front of the first and after the last, has G groups of rows.
+ *
+ * *Delayed reads*. If reads of a field are delayed, a warp reads row y - t of the field when row y arrives. The field's
+ * rows then stay in the rings between two warps D groups longer, where D groups are t rows or more, so these rings have
+ * G + D groups. The warp in front still is at most G groups ahead, and signals for G groups are enough: when the warp
+ * in front may write a group, the group G before has been made, so nobody reads rows of the group G + D before any
+ * more, whose place the new group takes. In ring 0, rows are loaded as late as they are read. */
 #include "passes/tile/emit/lower-warps.h"
 
-/* Groups of a ring between two warps of a field whose reads are delayed. */
+/* Groups of a ring between two warps, of a field whose reads are delayed. */
 static int32_t late_groups(const WarpKernel *k) { return k->w.G + warps_delay_groups(k->e, &k->w); }
 
 void warps_make_rings(WarpKernel *k) {
@@ -33,14 +38,13 @@ void warps_end_ring(WarpKernel *k, int n, int ring, Value *slot, Value *u, Value
 }
 
 /* The first row of ring `ring` (i32), which is not the one in front of the first warp, of fields whose reads are
- * delayed.
- */
+ * delayed. */
 static Value *begin_of(WarpKernel *k, Value *ring) {
   return warps_add(k, warps_mul(k, ring, late_groups(k) * k->w.U), -(int64_t)warps_delay_groups(k->e, &k->w) * k->w.U);
 }
 
-/* The row of the ring in front of the warp, which is not the first, where that lies which came `t` rows before row
- * number `u` of the group. If t rows are whole groups this is the same way for all rows of one. */
+/* The row of the ring in front of the warp, which is not the first warp, that holds the row which arrived `t` rows
+ * before row number `u` of the group. If t rows are whole groups the index is the same for all rows of the group. */
 static Value *row_before(WarpKernel *k, int32_t t, Value *u) {
   Builder *b = &k->b;
   Value *place = warps_mul(k, k->place, k->w.U);
@@ -78,7 +82,7 @@ void warps_row_put(WarpRow *r, int n, Value **at) {
   at[2] = k->in_warp;
 }
 
-/* Starts row `row` (i32) of the rings of all fields whose reads are delayed, the lane's cells. */
+/* Sets the lane's cells of row `row` (i32) of the rings to zero, for all fields whose reads are delayed. */
 static void start_row(WarpKernel *k, Value *row) {
   const WarpLevel *e = k->e;
   Value *zeros[MAX_WARP_CELLS], *at[] = {build_int(&k->b, TY_I32, 0), row, k->in_warp};

@@ -1,6 +1,6 @@
-/* warps-rows.c: the rows of a group go through the levels of a warp. A row of each field comes from the rings in front
- * of the warp (or from global memory); each level makes of it a row of each of its values, and what leaves the level
- * goes to the next, at last to the rings behind the warp (or to global memory). */
+/* warps-rows.c: computes the rows of a group through the levels of a warp. A row of each field comes from the rings in
+ * front of the warp (or from global memory). Each level makes of it a row of each of its values. The fields' rows that
+ * leave a level go to the next level, and after the warp's last level to the rings behind it (or to global memory). */
 #include "passes/tile/emit/lower-warps.h"
 
 /* ---- cells */
@@ -10,15 +10,15 @@ Value *warps_column(WarpRow *r, int i) {
   return warps_add(k, build2(&k->b, OP_ADD, r->x, k->in_warp), i);
 }
 
-/* The array that keeps rows of value `v` at the row's level. */
+/* The array that keeps rows of value `v` at the level of `r`. */
 static int kept_array(const WarpRow *r, int v) { return r->k->kept[r->level * r->k->e->nvalues + v]; }
 
-/* Where row number `place`, the latest being 0, is in that array: the latest is last. LLVM moves what a loop carries in
- * the order in which it lies in an array, last things first: each row so takes the place of one that has gone. The
- * other way round each is moved twice. */
+/* The index, in that array, of row number `place`, 0 being the latest: the latest row is last in the array. LLVM moves
+ * the values that a loop carries in the order in which they lie in an array, the last first, so each row takes the
+ * place of one that has gone. In the other order each row is moved twice. */
 static int cell_kept(const WarpRow *r, int v, int place) { return warps_kept(r->k->e, v) - 1 - place; }
 
-/* What is kept of value `v` as row number `place`, the latest being 0, of cell `i`. */
+/* Cell `i` of kept row number `place`, 0 being the latest, of value `v`. */
 static Value *load_kept(WarpRow *r, int v, int place, int i) {
   Builder *b = &r->k->b;
   Value *at[] = {build_int(b, TY_I32, cell_kept(r, v, place)), build_int(b, TY_I32, i)};
@@ -33,7 +33,7 @@ static void store_kept(WarpRow *r, int v, int place, int i, Value *x) {
 
 Value *warps_aged(WarpRow *r, int v, int age, int i) { return age ? load_kept(r, v, age - 1, i) : warps_now(r, v)[i]; }
 
-/* The same of a cell of a field that may be another lane's: by a shuffle then. */
+/* Cell `i` of the row of a field's value `v` that is `age` rows old; a cell of another lane comes by a shuffle. */
 static Value *cell_of(WarpRow *r, int v, int age, int i) {
   WarpKernel *k = r->k;
   int X = k->w.X;
@@ -63,19 +63,19 @@ Point warps_point(WarpCell *c) {
   return p;
 }
 
-/* As many columns as no offset and no lane has. */
+/* More columns than any offset or lane has. */
 enum { ENDLESS = 1 << 20 };
 
-/* May use `u` lead the cell beyond the right edge, where the lane's last cells alone may be that near to it, to a cell
- * that is not known before the launch? */
+/* May use `u` lead the cell beyond the right edge to a cell that is known at the launch only? Only the lane's last
+ * cells can be that near to the edge. */
 static bool may_lead_right(const WarpCell *c, const WarpUse *u) {
   const WarpKernel *k = c->r->k;
   return k->least_behind < k->most_behind && u->off[1] > 0 && c->i + u->off[1] > k->w.X - 1 - k->most_behind;
 }
 
-/* How many columns away use `u` leads from the cell by its rule, where the field is as wide as a strip: the first
- * lane's first and the last lane's last cells alone may be that near to an edge. Those of the last lane that lie behind
- * the last column are no points, but such cells of the lane before may be near to it, too. */
+/* The column, relative to the cell, to which use `u` leads by its rule, where the field is as wide as a strip. Only the
+ * first lane's first cells and the last lane's last cells can be that near to an edge. Cells of the last lane after the
+ * last column are no points, but then such cells of the lane before may be near to the edge, too. */
 static int led_aside(const WarpCell *c, const WarpUse *u) {
   const WarpKernel *k = c->r->k;
   int off = u->off[1], before = c->i, behind = k->w.X - 1 - k->most_behind - c->i;
@@ -85,7 +85,8 @@ static int led_aside(const WarpCell *c, const WarpUse *u) {
   return (int)eval_map(outside_map(u->rule[1]), off, lo, hi);
 }
 
-/* Does rule `rule` lead from row or column `x` (i32), from `off` away in dimension `d`, to the one `to` away? */
+/* Does rule `rule` lead a read at offset `off` in dimension `d` from row or column `x` (i32) to the one at offset
+ * `to`? */
 static Value *leads_to(WarpKernel *k, OutsideRule rule, Value *x, int d, int off, int to) {
   const Box *box = warps_region(k->e);
   Value *at = warps_grid(k, x, d, false);
@@ -93,7 +94,7 @@ static Value *leads_to(WarpKernel *k, OutsideRule rule, Value *x, int d, int off
   return build2(&k->b, OP_EQ, led, warps_add(k, at, to));
 }
 
-/* What use `u` gives the cell in the row `dy` rows away. */
+/* The value that use `u` reads at the cell, in the row `dy` rows away. */
 static Value *ruled_column(WarpCell *c, const WarpUse *u, int dy) {
   WarpKernel *k = c->r->k;
   int age = c->time - k->e->value[u->value].time - dy, off = u->off[1];
@@ -111,7 +112,7 @@ static Value *ruled_column(WarpCell *c, const WarpUse *u, int dy) {
   return v;
 }
 
-/* What use `u` gives the cell. */
+/* The value that use `u` reads at the cell. */
 static Value *ruled_row(WarpCell *c, const WarpUse *u) {
   WarpKernel *k = c->r->k;
   int off = u->off[0];
@@ -146,9 +147,8 @@ Value *warps_value(WarpCell *c, Point *p, int v) {
 
 /* ---- levels */
 
-/* Has the level rows of value `v`, made by stage `stage` at time `time`, that are more than a step on the way to
- * others?
- */
+/* Does the level make whole rows of value `v`, by stage `stage` at time `time`, and not just a value on the way to
+ * others? */
 static bool is_row(const WarpLevel *e, int v, int stage, int time) {
   const WarpValue *x = &e->value[v];
   bool made = x->kind == WARP_NEW || (x->kind == WARP_OP && warps_kept(e, v) > 0);
@@ -177,7 +177,7 @@ static void make_rows(WarpRow *r, int stage, int time) {
   }
 }
 
-/* What is to be done with the rows of stage `stage` at time `time` outside of the main pieces. */
+/* Corrects the rows of stage `stage` at time `time` outside of the main pieces and of the region. */
 static void mend_rows(WarpRow *r, int stage, int time) {
   const WarpLevel *e = r->k->e;
   for (int v = 0; v < e->nvalues && r->boundary != BOUNDARY_NONE; v++) {
@@ -190,7 +190,7 @@ static void mend_rows(WarpRow *r, int stage, int time) {
   }
 }
 
-/* Moves what is kept on by a row. */
+/* Shifts the kept rows by one. */
 static void move_on(WarpRow *r) {
   const WarpLevel *e = r->k->e;
   for (int v = 0; v < e->nvalues; v++)
@@ -201,7 +201,8 @@ static void move_on(WarpRow *r) {
     }
 }
 
-/* Takes the rows that have come through their level: own[field] are their cells, and then those of what leaves. */
+/* Computes one level of rows that have arrived: own[field] are their cells, and then the cells of the rows that
+ * leave. */
 static void make_level(WarpRow *r, Value **own[MAX_WARP_FIELDS]) {
   WarpKernel *k = r->k;
   const WarpLevel *e = k->e;
@@ -233,13 +234,13 @@ static void make_level(WarpRow *r, Value **own[MAX_WARP_FIELDS]) {
   move_on(r);
 }
 
-/* ---- rows on their way in and out */
+/* ---- arriving and leaving rows */
 
-/* The type of number `n` of the level's fields; how many of its cells make 16 bytes. */
+/* The type of number `n` of the level's fields; the number of its cells in 16 bytes. */
 static Type type_of(const WarpKernel *k, int n) { return k->e->m->fields[k->e->field[n].field].type; }
 static int vector_of(const WarpKernel *k, int n) { return VECTOR_BYTES / type_size(type_of(k, n)); }
 
-/* Takes the row out of the ring of field number `n` in front of the warp, to `out`. */
+/* Loads the row of field number `n` from the ring in front of the warp to `out`. */
 static void take_row(WarpRow *r, int n, Value **out) {
   WarpKernel *k = r->k;
   Value *at[MAX_RANK];
@@ -250,7 +251,7 @@ static void take_row(WarpRow *r, int n, Value **out) {
   }
 }
 
-/* Puts `row` into the ring of field number `n` behind the warp. */
+/* Stores `row` to the ring of field number `n` behind the warp. */
 static void put_row(WarpRow *r, int n, Value **row) {
   WarpKernel *k = r->k;
   Value *at[MAX_RANK];
@@ -271,10 +272,10 @@ static void load_row(WarpRow *r, int n, Value **out) {
   }
 }
 
-/* Is field number `n` stored by the launch? */
+/* Does the launch store field number `n`? */
 static bool is_stored(const WarpKernel *k, int n) { return launch_use(k->l, k->e->field[n].field)->stored; }
 
-/* Stores the finished rows to global memory, those of their cells that are the segment's. */
+/* Stores those cells of the finished rows that are the segment's to global memory. */
 static void store_rows(WarpRow *r, Value **own[MAX_WARP_FIELDS]) {
   WarpKernel *k = r->k;
   const WarpSegment *s = r->s;
@@ -293,7 +294,7 @@ static void store_rows(WarpRow *r, Value **own[MAX_WARP_FIELDS]) {
   }
 }
 
-/* The row of field number `n` comes to the warp, to `own`. */
+/* Loads the row of field number `n` that arrives at the warp to `own`. */
 static void come(WarpRow *r, int n, Value **own) {
   WarpKernel *k = r->k;
   Builder outer = k->b;
@@ -318,10 +319,10 @@ static void come(WarpRow *r, int n, Value **own) {
     own[i] = op->results[i];
 }
 
-/* Has field number `n` rows behind the last warp? Of delayed fields only those that the launch stores do. */
+/* Does field number `n` have rows behind the last warp? Of delayed fields only those that the launch stores do. */
 static bool goes_on(const WarpKernel *k, int n) { return k->e->field[n].written || !warps_delay(k->e, n); }
 
-/* Puts those rows into the rings that no ring behind the last warp has. */
+/* Stores the rows of fields that have no ring behind the last warp to the rings between warps. */
 static void put_between(WarpRow *r, Value **own[MAX_WARP_FIELDS]) {
   WarpKernel *k = r->k;
   Builder outer = k->b;
@@ -338,7 +339,7 @@ static void put_between(WarpRow *r, Value **own[MAX_WARP_FIELDS]) {
   k->b = outer;
 }
 
-/* The finished rows leave the warp. */
+/* Stores the finished rows: they leave the warp. */
 static void leave(WarpRow *r, Value **own[MAX_WARP_FIELDS]) {
   WarpKernel *k = r->k;
   Builder outer = k->b;
@@ -356,7 +357,7 @@ static void leave(WarpRow *r, Value **own[MAX_WARP_FIELDS]) {
     k->b = outer;
 }
 
-/* A row, row `y` of the field, through all levels of the warp; r has all else that is known of it. */
+/* Computes a row, row `y` of the field, through all levels of the warp; the rest of `r` describes it. */
 static void make_row(WarpRow r) {
   WarpKernel *k = r.k;
   Value **own[MAX_WARP_FIELDS];

@@ -1,17 +1,25 @@
-/* warps-strip.c: how the field is cut into strips and segments. All strips' rows, each strip with as many more as a
- * segment costs at its ends, make one list, which is shared out evenly by cost among the blocks: so all take as long,
- * wherever the cuts are, and one wave of blocks has it all.
+/* warps-strip.c: cuts the field into strips of columns, and shares the rows of all strips among the blocks.
  *
- * *Segments*. Neighbouring strips overlap by T times the reach, rounded up to 16 bytes, on each side; the first begins
- * at the field's first column and the last ends at its last. In a periodic dimension all strips have a halo on both
- * sides, and rows that cross the edge are loaded by a copy more for each time; groups all of whose rows and columns are
- * the field's own, which nearly all are, are not asked for that. All strips' rows, each strip with as many more as the
- * ends of a segment cost, make one list, in which a row of a strip at the left or right edge counts 1.15 (its cells are
- * tested, or come in two copies; 1.5 for sums most of whose cells are tested, roots in f32, and images that go cell by
- * cell), and what a segment costs at the upper and lower edge three times, for all cells are tested there, unless they
- * are images: a third of that before a strip's first row, the rest behind its last; each block takes an equal part of
- * it, wherever that begins. There are as many blocks as the device holds at once: one wave. Blocks on small fields that
- * would get less than twice what a segment costs are left without work. */
+ *   rows of all strips, in units of cost:   ends | strip 0 | ends | strip 1 | ends | strip 2 | ends
+ *   shares of equal cost:                   |---- block 0 ----|---- block 1 ----|---- block 2 ----|
+ *
+ * A *segment* is the run of rows of one strip that a block computes. There are as many blocks as the device holds at
+ * once. Each block takes an equal share of the list of all rows, wherever that share begins, so all blocks take equally
+ * long and one wave of blocks computes the whole field.
+ *
+ * *Strips*. Neighbouring strips overlap on each side by T times the reach, rounded up to 16 bytes. The first strip
+ * begins at the field's first column, the last one ends at its last column. In a periodic dimension all strips have a
+ * halo on both sides, and rows that cross the edge are loaded by one more copy each time they wrap around. Groups all
+ * of whose rows and columns lie in the field, which are nearly all, skip the test for this.
+ *
+ * *Cost*. Each strip has as many additional rows in the list as the ends of a segment cost.
+ * - A row of a strip at the left or right edge counts 1.15 rows, because its cells are tested, or come in two copies.
+ *   It counts 1.5 for sums most of whose cells are tested, for roots in f32, and for images that are copied cell by
+ *   cell.
+ * - The ends at the upper and lower edge count three times, because all cells are tested there, unless rows beyond the
+ *   edge are images. A third of that cost lies before a strip's first row, the rest after its last row.
+ *
+ * A block that would get less than twice the cost of a segment's ends, on small fields, gets no work. */
 #include "passes/tile/emit/lower-warps.h"
 
 static Value *number(WarpKernel *k, int64_t x) { return build_int(&k->b, TY_I64, x); }
@@ -28,23 +36,23 @@ Value *warps_grid(WarpKernel *k, Value *x, int d, bool legal) {
   return legal ? build_map(&k->b, k->e->wraps[d] ? OP_WRAP : OP_GUARD, at, 0, box->lo[d], box->hi[d]) : at;
 }
 
-/* x / y of numbers that are the same for the block, which targets do not see where a division is a call. */
+/* x / y of numbers that are the same for the whole block. Targets do not see that where a division is a call. */
 static Value *divide(WarpKernel *k, Value *x, Value *y) {
   Value *q = build2(&k->b, OP_DIV, x, y);
   return y->def->code == OP_CONST ? q : build1(&k->b, OP_UNIFORM, q);
 }
 
-/* The same rounded up, of numbers that are not negative. */
+/* x / y rounded up, of numbers that are not negative. */
 static Value *divide_up(WarpKernel *k, Value *x, Value *y) {
   return divide(k, build2(&k->b, OP_ADD, x, warps_add(k, y, -1)), y);
 }
 
-/* Columns of a strip; from where one begins to where the next does. */
+/* The columns of a strip; the columns from the begin of one strip to the begin of the next. */
 static int64_t strip_columns(const WarpKernel *k) { return (int64_t)WARP_LANES * k->w.X; }
 static int64_t strip_distance(const WarpKernel *k) { return strip_columns(k) - 2 * k->w.halo; }
 
-/* How many times as much as others cost the rows before and behind a strip: all their cells are tested, where they are
- * not images. */
+/* By what factor rows before and after a strip cost more than others: all their cells are tested, unless these rows are
+ * images. */
 static int64_t end_cost(const WarpKernel *k) { return k->e->wraps[0] || !warps_any_boundary(k) ? 1 : k->w.end_rows; }
 
 void warps_measure(WarpKernel *k) {
@@ -62,7 +70,7 @@ void warps_measure(WarpKernel *k) {
   k->length = warps_add(k, k->rows, (int64_t)k->w.ends * end_cost(k));
 }
 
-/* What one at the left or right boundary costs. */
+/* The cost of a row of a strip at the left or right edge. */
 static int boundary_cost(const WarpKernel *k) {
   bool by_cells = k->most_behind && k->e->wraps[1];
   return by_cells && k->w.ragged > k->w.boundary ? k->w.ragged : k->w.boundary;
@@ -74,14 +82,14 @@ static Value *is_boundary(WarpKernel *k, Value *s) {
   return build2(&k->b, OP_OR, first, last);
 }
 
-/* Where strip `s` begins in the list, counted in cost. */
+/* The position in the list, in units of cost, at which strip `s` begins. */
 static Value *start_of(WarpKernel *k, Value *s) {
   Value *behind = build2(&k->b, OP_MIN, s, number(k, 1));
   Value *cost = build2(&k->b, OP_ADD, warps_mul(k, s, STRIP_ROW), warps_mul(k, behind, boundary_cost(k) - STRIP_ROW));
   return build2(&k->b, OP_MUL, cost, k->length);
 }
 
-/* The strip that has place `at` of the list; the last if it is behind all. */
+/* The strip at position `at` of the list; the last strip if `at` lies after all of them. */
 static Value *strip_at(WarpKernel *k, Value *at) {
   Value *length = build2(&k->b, OP_MAX, k->length, number(k, 1));
   Value *inner = build2(&k->b, OP_SUB, at, warps_mul(k, length, boundary_cost(k) - STRIP_ROW));
@@ -89,13 +97,13 @@ static Value *strip_at(WarpKernel *k, Value *at) {
   return build2(&k->b, OP_MAX, build2(&k->b, OP_MIN, s, warps_add(k, k->strips, -1)), number(k, 0));
 }
 
-/* How many of the rows that stand for what a segment costs at the upper and lower boundary lie before a strip's first,
- * the others behind its last: half of them, but for those of a segment anywhere. */
+/* The ends at the upper and lower edge stand in the list as rows. This is how many of these rows lie before a strip's
+ * first row, the others lie after its last: half of the rows that are beyond the cost of ordinary ends. */
 static int64_t rows_before(const WarpKernel *k) { return k->w.ends * (end_cost(k) - 1) / 2; }
 
-/* The row of strip `s` that place `at` of the list is at, which is before the first or behind the last where the
- * place stands for what the boundary costs. The two quotients are made uniform each by itself: of a choice between them
- * LLVM makes one by a number that it does not know, which is a call. */
+/* The row of strip `s` at position `at` of the list. The row is before the first or after the last where the position
+ * stands for the cost of an end. Each of the two quotients is made uniform by itself: of a choice between the two
+ * quotients LLVM makes one division by a number that it does not know, which is a call. */
 static Value *row_at(WarpKernel *k, Value *s, Value *at) {
   Value *cost = build2(&k->b, OP_SUB, at, start_of(k, s));
   Value *boundary = build1(&k->b, OP_UNIFORM, build2(&k->b, OP_DIV, cost, number(k, boundary_cost(k))));
@@ -103,8 +111,8 @@ static Value *row_at(WarpKernel *k, Value *s, Value *at) {
   return warps_add(k, build3(&k->b, OP_SELECT, is_boundary(k, s), boundary, inner), -rows_before(k));
 }
 
-/* The block's part of the list: from *from to before *to. No part is so short that it costs more than twice what it
- * gives. */
+/* The block's share of the list: from *from to before *to. No share is so short that it costs more than twice as much
+ * as the rows it stores. */
 static void share_of(WarpKernel *k, Value **from, Value **to) {
   Value *last = warps_add(k, k->strips, -1), *zero = number(k, 0);
   Value *all = build2(&k->b, OP_ADD, start_of(k, last), warps_mul(k, k->length, boundary_cost(k)));
@@ -127,12 +135,12 @@ void warps_share(WarpKernel *k, Value **from, Value **to) {
 
 /* ---- segments */
 
-/* What of the block's part of the list is spilled in shared memory: kept in registers, it would take them from what is
- * computed meanwhile. */
+/* Parts of the block's share that are spilled to shared memory. In registers they would leave fewer registers to the
+ * computation in between. */
 enum { SPILL_FIRST, SPILL_END, SPILL_STRIPS, SPILL_LENGTH, SPILLS };
 _Static_assert((int)SPILLS == (int)WARP_SPILLED_NUMBERS, "shapes count what is spilled");
 
-/* The indices of what is spilled as number `i`. */
+/* The indices, in the array of spilled numbers, of number `i`. */
 static void spill_place(WarpKernel *k, int i, Value **at) {
   at[0] = build_int(&k->b, TY_I32, 0);
   at[1] = build_int(&k->b, TY_I32, i);
@@ -152,19 +160,18 @@ void warps_make_share(WarpKernel *k) {
   k->share = kernel_array(k->lo, k->k, "share", TY_I64, SPACE_SHARED, cells, NULL, NULL);
 }
 
-/* What was spilled as number `i`. */
+/* Reloads spilled number `i`. */
 static Value *reload(WarpKernel *k, int i) {
   Value *at[2];
   spill_place(k, i, at);
   return build1(&k->b, OP_UNIFORM, build_aload(&k->b, TY_I64, k->share, 0, 2, at, NULL));
 }
 
-/* `x`, an i64 that is known to be small, as an i32. */
+/* `x`, an i64 whose value is known to fit 32 bits, as an i32. */
 static Value *narrow(WarpKernel *k, Value *x) { return build_convert(&k->b, TY_I32, x); }
 
-/* Sets the columns of segment `g` of strip `s`: the first begins at the field's first column, the last ends at its
- * last.
- */
+/* Sets the columns of segment `g` of strip `s`. The first strip begins at the field's first column, the last one ends
+ * at its last column. */
 static void set_columns(WarpKernel *k, Value *s, WarpSegment *g) {
   Builder *b = &k->b;
   Value *zero = number(k, 0);
@@ -178,7 +185,7 @@ static void set_columns(WarpKernel *k, Value *s, WarpSegment *g) {
   g->columns = narrow(k, build2(b, OP_MIN, rest, number(k, strip_columns(k))));
 }
 
-/* The same where columns beyond the field's are images: all strips have a halo on both sides. */
+/* Like set_columns, where columns beyond the field are images: all strips have a halo on both sides. */
 static void set_images(WarpKernel *k, Value *s, WarpSegment *g) {
   Value *begin = warps_mul(k, s, strip_distance(k)), *rest = build2(&k->b, OP_SUB, k->copied, begin);
   g->x = narrow(k, warps_add(k, begin, -(int64_t)k->w.halo));
