@@ -1,4 +1,4 @@
-/* loops-arrays.c: which versions of fields live in arrays of the tile. */
+/* loops-arrays.c: decides which versions of fields live in arrays of the tile. */
 #include "passes/tile/emit/loops/loops.h"
 
 typedef struct ReadMarks {
@@ -7,7 +7,7 @@ typedef struct ReadMarks {
   bool **read;
 } ReadMarks;
 
-/* AccessFn: what the running instance reads for `field` is read. */
+/* AccessFn: marks the version that the running instance reads of `field`. */
 static void mark_read(void *user, const Piece *piece, int field, const int64_t *off) {
   ReadMarks *r = user;
   (void)piece, (void)off;
@@ -19,7 +19,8 @@ bool keeps_values(const Launch *l, int i, int field) {
   return stencil_keeps(l->m, &l->st[i], field) && launch_holds(l, field, i);
 }
 
-/* read[f][v]: does an instance of `l` read version v of field f, which one makes, be it to keep it? In `a`. */
+/* read[f][v]: does an instance of `l` read version v of field f, which an instance makes, even if only to keep it? In
+ * `a`. */
 static bool **versions_read(Arena *a, const Launch *l) {
   const Module *m = l->m;
   ReadMarks r = {l, 0, ARENA_ARRAY(a, bool *, m->nfields)};
@@ -39,7 +40,7 @@ static bool **versions_read(Arena *a, const Launch *l) {
   return r.read;
 }
 
-/* Is the extent that of the output tile itself? */
+/* Is the extent zero, that of the output tile itself? */
 static bool extent_zero(const Extent *e, int rank) {
   for (int d = 0; d < rank; d++)
     if (e->lo[d] != 0 || e->hi[d] != 0)
@@ -53,7 +54,7 @@ bool stores_directly(const LoopTile *t, int field, int i) {
   return u->stored && v == u->versions && t->array[field][v] < 0;
 }
 
-/* Calls fn for each target of each instance that needs an array for it. Places of versions without one are -1. */
+/* Calls fn for each target of each instance that needs an array for it. The entries of versions without one are -1. */
 static void each_array(LoopTile *t, bool *const *read, ArrayFn fn) {
   const Launch *l = t->l;
   for (int i = 0; i < l->n; i++)
@@ -65,7 +66,7 @@ static void each_array(LoopTile *t, bool *const *read, ArrayFn fn) {
     }
 }
 
-/* ArrayFn: just marks that there will be one. */
+/* ArrayFn: only marks that there will be an array. */
 static int mark_array(LoopTile *t, int i, int field, int v) {
   (void)t, (void)i, (void)field, (void)v;
   return 0;

@@ -1,11 +1,11 @@
-/* loops-cells.c: the code at one cell of a tile, or at cells of a few lines together: an instance's reads, its
+/* loops-cells.c: the code at one cell of a tile, or at cells of a few lines together: the reads of an instance, its
  * equations, its stores. */
 #include "passes/tile/emit/loops/loops.h"
 
 #include <string.h>
 
-/* A value that the fast code has read: version 0 of `field`, or what is in its array, `off` from the first of the
- * lines. */
+/* A value that the fast code has read: version 0 of `field`, or a later version from its array, at `off` from the first
+ * of the lines. */
 typedef struct ReadValue {
   Version v;
   int64_t off[MAX_RANK];
@@ -16,11 +16,12 @@ typedef struct ReadValues {
   ReadValue *r;
 } ReadValues;
 
-/* Cells have smaller numbers, also some beyond a tile's. */
+/* Greater than the number of any cell, also of those beyond a tile's. */
 enum { FAR_CELL = 1 << 30 };
 
-/* What the access callback of a Point needs: the tile, the running instance and the point's cell (i32). fast: no
- * outside rule applies; line: it is on this of the lines that are computed together; seen: what was read for them. */
+/* The state for the access callback of a Point: the tile, the running instance and the point's cell (i32). fast: no
+ * outside rule applies. line: which of the lines that are computed together. seen: the values that were read for these
+ * lines. */
 typedef struct CellUse {
   const LoopTile *t;
   int instance;
@@ -32,7 +33,7 @@ typedef struct CellUse {
 
 /* ---------------------------------------------------------------- cells of arrays */
 
-/* The place of row `cell` + `off` in a ring of `rows` rows. */
+/* The place, in a ring of `rows` rows, of row `cell` + `off`. */
 static Value *ring_place(const LoopTile *t, Builder *b, Value *cell, int64_t off, int32_t rows) {
   const RingPlaces *known = &t->streamed->places;
   for (int i = 0; i < known->n; i++)
@@ -43,10 +44,10 @@ static Value *ring_place(const LoopTile *t, Builder *b, Value *cell, int64_t off
   return build2(b, OP_REM, row, build_int(b, TY_I32, rows));
 }
 
-/* The rows of the ring that array `array` is. */
+/* The number of rows of the ring in array `array`. */
 static int32_t ring_rows(const LoopTile *t, int array) { return t->lo->out->kernels[t->kernel].arrays[array].shape[0]; }
 
-/* Puts the indices of the cell at `cell` + `off` in array `array` into idx and rest. */
+/* Sets idx and rest to the indices of the cell at `cell` + `off` in array `array`. */
 static void array_cell(const LoopTile *t, Builder *b, int array, Value *const *cell, const int64_t *off, Value **idx,
                        int64_t *rest) {
   for (int d = 0; d < t->rank; d++) {
@@ -60,7 +61,7 @@ static void array_cell(const LoopTile *t, Builder *b, int array, Value *const *c
   rest[t->rank - 1] += t->streamed->pad;
 }
 
-/* The access to version `v` in the array of a tile that is streamed. */
+/* The access to version `v` in its array, in a tile that is streamed. */
 static Value *access_walked(const LoopTile *t, Builder *b, Version v, const Rules *rules, Value *const *at,
                             Value *const *cell, const int64_t *off) {
   const Field *f = &t->l->m->fields[v.field];
@@ -77,14 +78,14 @@ static Value *access_walked(const LoopTile *t, Builder *b, Version v, const Rule
   return build_aload(b, f->type, array, v.version, t->rank, idx, rest);
 }
 
-/* Notes a place for row `cell` + `off` of a ring of `rows` rows, which row `line` + `from` of the ring is. */
+/* Notes that row `cell` + `off` of a ring of `rows` rows has the place of row `line` + `from`. */
 static void note_place(const LoopTile *t, Builder *b, Value *cell, int64_t off, Value *line, int64_t from,
                        int32_t rows) {
   RingPlace p = {cell, off, rows, ring_place(t, b, line, from, rows)};
   ARENA_PUSH(b->arena, t->streamed->places.p, t->streamed->places.n, p);
 }
 
-/* What note_access needs: the instance, the piece whose accesses count, and the lines. */
+/* The state for note_access: the instance, the piece whose accesses count, and the lines. */
 typedef struct PlaceUse {
   const LoopTile *t;
   Builder *b;
@@ -121,7 +122,7 @@ void build_places(const LoopTile *t, Builder *b, int i, const Piece *piece, Valu
 
 /* ---------------------------------------------------------------- accesses and stores at a point */
 
-/* The access under rules without a constant among them: from global memory for version 0, else from the version's
+/* The access under rules none of which is a constant: from global memory for version 0, else from the version's
  * array. */
 static Value *access_cell(const Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
   const CellUse *c = p->user;
@@ -136,7 +137,7 @@ static Value *access_cell(const Point *p, Builder *b, int field, const int64_t *
                       off);
 }
 
-/* The access in the fast code: lines that are computed together read a cell once. */
+/* The access in the fast code: a cell that several of the lines read is read once for all of them. */
 static Value *access_fast(const Point *p, Builder *b, int field, const int64_t *off) {
   const CellUse *c = p->user;
   static const Rules none;
@@ -154,8 +155,9 @@ static Value *access_fast(const Point *p, Builder *b, int field, const int64_t *
   return r.value;
 }
 
-/* Is a cell's number in the last dimension, `off` on, that of a point of `f`? In 32 bits, of which a vector holds twice
- * as many. Not where the tile goes around in that dimension: the cell of an image is not its point's. */
+/* Is the cell `off` away in the last dimension a point of `f`? The test compares cell numbers in 32 bits, of which a
+ * vector holds twice as many. It must not be used where the tile has images in that dimension: the cell of an image is
+ * not that of its point. */
 static Value *row_has(const CellUse *c, Builder *b, const Field *f, int64_t off) {
   const LoopTile *t = c->t;
   int x = t->rank - 1;
@@ -168,8 +170,8 @@ static Value *row_has(const CellUse *c, Builder *b, const Field *f, int64_t off)
   return build2(b, OP_AND, build2(b, OP_GE, c->cell[x], bound[0]), build2(b, OP_LE, c->cell[x], bound[1]));
 }
 
-/* An access with a constant outside: an if, so that memory is only touched where the field is. In dimensions where it
- * is none the rules lead on. */
+/* An access with a constant outside: an `if`, so that memory is only touched where the field is. In the other
+ * dimensions the rules lead to points. */
 static Value *access_or_constant(const Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
   const CellUse *c = p->user;
   const Field *f = &p->m->fields[field];
@@ -209,8 +211,8 @@ static Value *access_at_cell(Point *p, Builder *b, int field, const int64_t *off
                                           : access_cell(p, b, field, off, rules);
 }
 
-/* The present value of `field` at the point's own cell. `inside`: the point is known to be one of the field's; else,
- * beyond its region, anything. */
+/* The present value of `field` at the point's own cell. `inside`: the point is known to be one of the field. Otherwise
+ * the value beyond the field's region is arbitrary. */
 static Value *old_value(Point *p, Builder *b, int field, bool inside) {
   const CellUse *c = p->user;
   int64_t off[MAX_RANK] = {0};
@@ -220,7 +222,7 @@ static Value *old_value(Point *p, Builder *b, int field, bool inside) {
                 : load_if_inside(b, p->m, field, load_buffer(c->t->lo, field), p->index);
 }
 
-/* The point at `cell` of instance i, whose coordinates are `at` (wrapped in images). */
+/* The point at `cell` of instance i; `at`: its coordinates (wrapped in images). */
 static Point point_at(const LoopTile *t, Builder *b, int i, CellUse *use, Value *const *cell, Value *const *at,
                       bool fast) {
   *use = (CellUse){.t = t, .instance = i, .fast = fast};
@@ -234,7 +236,7 @@ static Point point_at(const LoopTile *t, Builder *b, int i, CellUse *use, Value 
   return p;
 }
 
-/* Is target `field` written by this kernel? */
+/* Does this kernel write target `field`? */
 static bool is_written(const LoopTile *t, int field) { return t->only < 0 || t->only == field; }
 
 /* Stores `v` to the cell of array `array`, as version `version`. */
@@ -250,8 +252,8 @@ void build_constant_cell(const LoopTile *t, Builder *b, int field, int v, Value 
   store_to_array(t, b, t->array[field][v], v, build_const(b, f->type, f->outside_value), cell);
 }
 
-/* Stores the new value of `field` by instance i at a cell with coordinates `at`, which are not wrapped. `image`: it may
- * be an image, which is never stored to global memory. */
+/* Stores the new value of `field` by instance i at a cell with coordinates `at`, which are not wrapped. `image`: the
+ * cell may be an image; images are never stored to global memory. */
 static void store_value(const LoopTile *t, Builder *b, int i, int field, Value *v, Value *const *cell, Value *const *at,
                         bool image) {
   int version = launch_version(t->l, field, i) + 1, array = t->array[field][version];
@@ -268,8 +270,8 @@ static void store_value(const LoopTile *t, Builder *b, int i, int field, Value *
   build_store(&to, store_buffer(t->lo, t->l, field), v, t->rank, at, NULL);
 }
 
-/* Where a value of `field` that instance i keeps is to be copied to the buffer that is stored to: within the field's
- * region, and a temp field only where it was written in this step. NULL: nowhere. */
+/* At which points is a value of `field` that instance i keeps copied to the buffer to which the launch stores? Within
+ * the field's region, and for a temp field only where it was written in this step. NULL: nowhere. */
 static Value *has_value(const LoopTile *t, Builder *b, int i, int field, Value *const *at) {
   const Module *m = t->l->m;
   if (!m->fields[field].temp)
@@ -279,10 +281,11 @@ static Value *has_value(const LoopTile *t, Builder *b, int i, int field, Value *
   return earlier && here ? build2(b, OP_OR, earlier, here) : earlier ? earlier : here;
 }
 
-/* Carries the present value of `field`, which instance i leaves as it is at point `p` (of `piece`, NULL: of none), over
- * to where the new values go: not needed only where they go to the memory that it already is in. What nothing reads is
- * 0: a temp field that has no value yet in this step, and what lies beyond the field's region if all of that is
- * written. What an array holds beyond the region was never stored to it, and stays where it is. */
+/* Copies the present value of `field`, which instance i does not write at point `p` (of `piece`, NULL: of none), to the
+ * place of new values. The copy is omitted only if that place is the memory in which the value already is. Values that
+ * nothing reads are stored as 0: a temp field that has no value yet in this step, and cells beyond the field's region
+ * if all of that region is written. Values that an array holds beyond the region were never stored to it, and stay
+ * where they are. */
 static void keep_value(const LoopTile *t, Builder *b, int i, int field, const Piece *piece, Point *p,
                        Value *const *cell, Value *const *at) {
   const FieldUse *u = launch_use(t->l, field);
@@ -343,8 +346,8 @@ void build_kept_cell(const LoopTile *t, Builder *b, int i, int field, Value *con
 
 /* ---------------------------------------------------------------- an instance */
 
-/* Stores the values `v` of what `piece` gives targets of instance i at point `p`, and carries over those that it leaves
- * as they are, but for the fast code of other pieces than the main one: build_kept did it there. */
+/* Stores the values `v` that `piece` gives to targets of instance i at point `p`, and copies those of the targets that
+ * it does not write. The fast code of pieces other than the main one does not copy: build_kept has done it there. */
 static void store_piece(const LoopTile *t, Builder *b, int i, const Piece *piece, Point *p, Value *const *v,
                         Value *const *cell, Value *const *at, bool fast) {
   const Stencil *st = &t->l->st[i];
@@ -357,7 +360,7 @@ static void store_piece(const LoopTile *t, Builder *b, int i, const Piece *piece
   }
 }
 
-/* The new values of all targets of instance i at a point of `piece`, by tests, stored. */
+/* Computes and stores the new values of all targets of instance i at a point of `piece`, with tests. */
 static void build_piece(const LoopTile *t, Builder *b, int i, const Piece *piece, Value *const *cell, Value *const *at,
                         Value *const *wrapped) {
   CellUse use;
@@ -377,7 +380,7 @@ void build_slow_piece(const LoopTile *t, Builder *b, int i, const Piece *piece, 
     store_value(t, b, i, piece->targets[k], v[k], cell, at, false);
 }
 
-/* A point of the fast code, what was computed for it, and where it is. */
+/* A point of the fast code, the values that were computed for it, and its place. */
 typedef struct FastPoint {
   CellUse use;
   Point p;
@@ -405,7 +408,7 @@ void build_fast_cells(const LoopTile *t, Builder *b, int i, const Piece *piece, 
     store_piece(t, b, i, piece, &points[q].p, points[q].values, points[q].cell, points[q].at, true);
 }
 
-/* The code of pieces number n and up at a cell: an if for each, at the end the old values. */
+/* The code of pieces number n and up at a cell: an `if` for each, and the old values after all. */
 static void build_piece_chain(const LoopTile *t, Builder b, int i, int n, Value *const *cell, Value *const *at,
                               Value *const *wrapped) {
   const Stencil *st = &t->l->st[i];

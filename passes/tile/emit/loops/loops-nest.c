@@ -24,11 +24,11 @@ static void open_nest(const LoopTile *t, Builder *b, Value *const *lo, Value *co
     cell[d] = open_loop(b, lo[d], hi[d], 1, d == t->rank - 1 ? FOR_PARALLEL : 0);
 }
 
-/* Opens a loop over the parts that cells *lo to before *hi of the last dimension are computed in, and gives them the
- * cells of one: those from a multiple of whole vectors to another, so that arrays, and rows of whole vectors in global
- * memory, are accessed at vector boundaries; and before and behind them, where cells are left, the first and the last
- * vector that are full. Some cells are computed twice, which does no harm: what an instance writes it does not read.
- * Too few cells for a vector are one part. */
+/* Opens a loop over the parts in which cells *lo to before *hi of the last dimension are computed, and sets *lo and *hi
+ * to the cells of one part. A part begins and ends at multiples of whole vectors, so that arrays, and rows of whole
+ * vectors in global memory, are accessed at vector boundaries. Where cells are left at the front or at the end, the
+ * first or the last full vector is one more part. Some cells are computed twice, which does no harm: an instance does
+ * not read what it writes. Too few cells for a vector are one part. */
 static void open_parts(Builder *b, Value **lo, Value **hi) {
   Value *vector = build_int(b, TY_I32, ROW_CELLS), *few = build2(b, OP_LT, build2(b, OP_SUB, *hi, *lo), vector);
   Value *up = build2(b, OP_ADD, *lo, build_int(b, TY_I32, ROW_CELLS - 1)),
@@ -59,7 +59,7 @@ static void build_fast_lines(const LoopTile *t, Builder b, int i, const Piece *p
   build_fast_cells(t, &b, i, piece, n, cell, lines);
 }
 
-/* What is known of an instance: does it read global memory? */
+/* Does an instance read global memory? */
 typedef struct Marks {
   const LoopTile *t;
   int instance;
@@ -73,9 +73,9 @@ static void mark_memory(void *user, const Piece *piece, int field, const int64_t
   m->reads |= launch_reads(m->t->l, field, m->instance).version == 0;
 }
 
-/* The lines of `piece` that instance `i` computes together. One by one if it is thinner than the main piece; and in
- * rank 3 if it is bound by global memory: lines lie behind each other there, and processors fetch ahead what is read in
- * order. */
+/* How many lines of `piece` instance `i` computes together. It is one if the piece is thinner than the main piece; and
+ * in rank 3 if the instance is bound by global memory: lines are consecutive there, and processors prefetch what is
+ * read in order. */
 static int lines_of(const LoopTile *t, int i, const Piece *piece) {
   const Stencil *st = &t->l->st[i];
   Marks m = {t, i, false};
@@ -88,8 +88,8 @@ static int lines_of(const LoopTile *t, int i, const Piece *piece) {
   return t->rank == 3 && m.reads ? 1 : t->lines;
 }
 
-/* The loop nest over the fast box: the main piece, without tests. So many lines together as the tile says, those that
- * remain one by one. */
+/* The loop nest over the fast box: the main piece, without tests. As many lines are computed together as the tile says;
+ * the lines that remain are computed one by one. */
 static void build_fast_nest(const LoopTile *t, Builder b, int i, const Piece *piece, const Region *fast) {
   Value *cell[MAX_RANK], *lo[MAX_RANK], *hi[MAX_RANK];
   int x = t->rank - 1, y = x - 1;
@@ -119,8 +119,8 @@ static Value *row_is_fast(const LoopTile *t, Builder *b, const Region *fast, Val
   return yes;
 }
 
-/* The rows of a region about a fast box, as cells of the last dimension: from lo to before hi, those of the box from
- * fast_lo to before fast_hi; in_row: has the row at hand cells of that box? */
+/* The rows of a region around a fast box, as cells of the last dimension: from lo to before hi; those of the box from
+ * fast_lo to before fast_hi. in_row: does the current row have cells of the fast box? */
 typedef struct Rows {
   Value *lo, *hi, *fast_lo, *fast_hi, *in_row;
 } Rows;
@@ -138,8 +138,7 @@ static Rows open_rows(const LoopTile *t, Builder *b, const Region *region, const
   return r;
 }
 
-/* Opens the loops over the cells of a row that lie before the fast box, and over those behind it; the last one with
- * `flags`. */
+/* Opens the loops over the cells of a row before the fast box, and over those after it; the last loop has `flags`. */
 static void open_row_ends(const LoopTile *t, Builder *b, const Rows *r, int flags, Value **cell) {
   Value *first_end = build3(b, OP_SELECT, r->in_row, r->fast_lo, r->hi),
         *second_begin = build3(b, OP_SELECT, r->in_row, r->fast_hi, r->hi);
@@ -149,7 +148,7 @@ static void open_row_ends(const LoopTile *t, Builder *b, const Rows *r, int flag
   cell[t->rank - 1] = open_loop(b, from, to, 1, flags);
 }
 
-/* Opens the loops over all cells of `region` that are not in `fast`; the last one with `flags`. */
+/* Opens the loops over all cells of `region` that are not in `fast`; the last loop has `flags`. */
 static void open_rest(const LoopTile *t, Builder *b, const Region *region, const Region *fast, int flags,
                       Value **cell) {
   Rows r = open_rows(t, b, region, fast, cell);
@@ -166,7 +165,7 @@ static Value *regions_differ(const LoopTile *t, Builder *b, const Region *region
   return differ;
 }
 
-/* Opens an if at `b`, which then builds inside it: has `region` points that are not in `fast`? */
+/* Opens an `if` at `b`, which then builds inside it: does `region` have points that are not in `fast`? */
 static void open_if_differ(const LoopTile *t, Builder *b, const Region *region, const Region *fast) {
   Op *rest = build_if(b, regions_differ(t, b, region, fast), 0, NULL);
   Loc loc = b->loc;
@@ -174,7 +173,7 @@ static void open_if_differ(const LoopTile *t, Builder *b, const Region *region, 
   b->loc = loc;
 }
 
-/* The cells of all rows of array `a`, as coordinates; in dimension 0 the rows' numbers count as cells. */
+/* The cells of all rows of array `a`, as coordinates; in dimension 0 the numbers of its rows count as cells. */
 static Region array_region(const LoopTile *t, Builder *b, const Array *a) {
   Region r = {0};
   for (int d = 0; d < t->rank; d++) {
@@ -184,7 +183,7 @@ static Region array_region(const LoopTile *t, Builder *b, const Array *a) {
   return r;
 }
 
-/* Puts the constant of `field` into the cells `region` of the array of its version `v`. */
+/* Stores the constant of `field` to the cells `region` of the array of its version `v`. */
 static void fill_region(const LoopTile *t, Builder b, int field, int v, const Region *region) {
   Value *cell[MAX_RANK], *lo[MAX_RANK], *hi[MAX_RANK];
   region_cells(t, &b, region, t->rank, lo, hi);
@@ -192,7 +191,7 @@ static void fill_region(const LoopTile *t, Builder b, int field, int v, const Re
   build_constant_cell(t, &b, field, v, cell);
 }
 
-/* Puts it into those cells of all rows that lie beside the grid and are read, `all` being the array's. */
+/* Stores the constant, in all rows, to those cells beside the grid that are read; `all`: the cells of the array. */
 static void fill_sides(const LoopTile *t, Builder b, int field, int v, const Region *all) {
   const FieldUse *u = launch_use(t->l, field);
   Value *cell[MAX_RANK];
@@ -246,8 +245,8 @@ void build_constant_rows(const LoopTile *t, const Builder *b, int i) {
   }
 }
 
-/* Must all of a point be read before it is written: has instance `i` some halo cells that are images, or is a field
- * that it keeps values of stored over an older level, which its pieces read? */
+/* Must instance `i` read all values of a point before it writes them? It must if some of its halo cells are images, or
+ * if a field of which it keeps values is stored over an older level that its pieces read. */
 static bool reads_points_first(const LoopTile *t, int i) {
   const Stencil *st = &t->l->st[i];
   bool first = false;
@@ -258,8 +257,8 @@ static bool reads_points_first(const LoopTile *t, int i) {
   return first;
 }
 
-/* Builds instance `i` whose fields go around or whose target is carried over: the fast box of the main piece first,
- * then all other points one by one, with tests, among them which piece a point lies in. */
+/* Builds instance `i` whose fields wrap around or whose target is copied: first the fast box of the main piece, then
+ * all other points one by one, with tests, also of the piece in which a point lies. */
 static void build_by_points(const LoopTile *t, Builder *b, int i) {
   const Piece *piece = main_piece(b->arena, &t->l->st[i]);
   Value *cell[MAX_RANK];
@@ -271,8 +270,8 @@ static void build_by_points(const LoopTile *t, Builder *b, int i) {
   build_slow_cell(t, &in, i, cell);
 }
 
-/* Carries over what instance `i` keeps of its targets in `region`, but for `fast`, whose code does it. Cells of pieces
- * are computed behind that. */
+/* Copies the values that instance `i` keeps of its targets in `region`, except in `fast`, whose code does it. The cells
+ * of pieces are computed after that. */
 static void build_kept(const LoopTile *t, const Builder *b, int i, const Region *region, const Region *fast) {
   const Stencil *st = &t->l->st[i];
   Value *cell[MAX_RANK];
@@ -289,11 +288,12 @@ static void build_kept(const LoopTile *t, const Builder *b, int i, const Region 
   }
 }
 
-/* What is left of a piece by tests, if that pays: few cells of a row, a vector or two, which are made under a mask. */
+/* Flags of loops with tests over the rest of a piece, where vectors pay: few cells of a row, a vector or two, computed
+ * under a mask. */
 enum { BY_TESTS = FOR_PARALLEL | FOR_MASKED };
 
-/* `piece` of instance i in `region`, row by row: what of it is in the fast box, and then its two ends, whose lines are
- * in the cache. */
+/* Builds `piece` of instance i in `region`, row by row: the part of the row in the fast box, and then its two ends,
+ * whose lines are in the cache. */
 static void build_piece_rows(const LoopTile *t, Builder b, int i, const Piece *piece, const Region *region,
                              const Region *fast) {
   Value *cell[MAX_RANK];
@@ -303,7 +303,7 @@ static void build_piece_rows(const LoopTile *t, Builder b, int i, const Piece *p
   build_slow_piece(t, &b, i, piece, cell);
 }
 
-/* `piece` of instance i in `region`: the fast box without any test, what is left of the piece by tests. */
+/* Builds `piece` of instance i in `region`: the fast box without any test, the rest of the piece with tests. */
 static void build_piece_nests(const LoopTile *t, Builder *b, int i, const Piece *piece, const Region *region,
                               const Region *fast) {
   Value *cell[MAX_RANK];
@@ -321,7 +321,7 @@ static void build_piece_nests(const LoopTile *t, Builder *b, int i, const Piece 
   build_slow_piece(t, &in, i, piece, cell);
 }
 
-/* The part of `region` that is in `piece`. */
+/* The part of `region` in the box of `piece`. */
 static Region piece_region(const LoopTile *t, Builder *b, const Piece *piece, const Region *region) {
   Region box = region_of_box(t, b, &piece->box);
   return region_clip(t, b, region, &box);

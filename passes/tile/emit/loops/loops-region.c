@@ -1,4 +1,5 @@
-/* loops-region.c: the points of a tile that an instance computes, and the box of those among them that need no test. */
+/* loops-region.c: the points of a tile that an instance computes, and the fast box: those among them that need no
+ * test. */
 #include "passes/tile/emit/loops/loops.h"
 
 #include <string.h>
@@ -7,8 +8,8 @@ static Value *i64(Builder *b, int64_t x) { return build_int(b, TY_I64, x); }
 
 Value *plus_i64(Builder *b, Value *x, int64_t c) { return c ? build2(b, OP_ADD, x, i64(b, c)) : x; }
 
-/* Coordinate `last` of the tile in dimension `d`, with the rows that it stores beyond its width, without the points
- * within it that it does not. */
+/* Coordinate `last` of the tile in dimension `d`, with the rows that it stores beyond its width added, and the points
+ * within its width that it does not store left out. */
 static Value *tile_last(const LoopTile *t, Builder *b, int d, Value *last) {
   if (d == 0 && t->more)
     return build2(b, OP_ADD, last, t->more);
@@ -40,7 +41,7 @@ void region_rows(const LoopTile *t, Builder *b, int lag, Region *r) {
   r->hi[0] = build2(b, OP_MIN, r->hi[0], plus_i64(b, first, t->streamed->rows - 1));
 }
 
-/* Of `last`, in dimension `d`, what is no more than `more` points beyond those that tiles store. */
+/* `last`, in dimension `d`, limited to `more` points beyond those that tiles store. */
 static Value *within_tiles(const LoopTile *t, Builder *b, int d, Value *last, int64_t more) {
   if (affine_equal(t->tiles.hi[d], t->covers.hi[d]))
     return last;
@@ -99,8 +100,8 @@ bool has_constant_cells(const LoopTile *t, int field, int v, int d) {
          affine_equal(f->box.lo[d], t->covers.lo[d]) && affine_equal(f->box.hi[d], t->covers.hi[d]) && !t->l->wraps[d];
 }
 
-/* The rules that an access of instance `i` at `off` to `field`, from `piece`, needs, but for constants that are in the
- * array that it reads. */
+/* The rules that an access of instance `i` at `off` to `field`, from `piece`, has to apply. Constants that are in the
+ * array that it reads are left out. */
 static Rules rules_left(const LoopTile *t, int i, const Piece *piece, int field, const int64_t *off) {
   const Module *m = t->l->m;
   Rules rules = access_rules(m, &piece->box, field, off);
@@ -112,7 +113,8 @@ static Rules rules_left(const LoopTile *t, int i, const Piece *piece, int field,
   return rules;
 }
 
-/* The fast box in the making: of `piece` in instance i. images[d]: in dimension d it may go on beyond the edge. */
+/* A fast box that is being found, of `piece` in instance i. images[d]: in dimension d the box may go on beyond the
+ * edge. */
 typedef struct SafeBox {
   const LoopTile *t;
   Builder *b;
@@ -122,8 +124,8 @@ typedef struct SafeBox {
   Region r;
 } SafeBox;
 
-/* AccessFn: shrinks the box so that this access, if it is of the piece and has an outside rule to mind, stays inside
- * its field. */
+/* AccessFn: shrinks the box so that this access, if it belongs to the piece and has to apply an outside rule, stays
+ * inside its field. */
 static void shrink_for_access(void *user, const Piece *piece, int field, const int64_t *off) {
   SafeBox *s = user;
   const Module *m = s->t->l->m;
@@ -140,8 +142,8 @@ static void shrink_for_access(void *user, const Piece *piece, int field, const i
   }
 }
 
-/* AccessFn: images can be computed as other points are only from arrays, whose cells beyond the edge are images too,
- * and where no rule but periodic is to be minded. */
+/* AccessFn: forbids images in dimensions in which they cannot be computed like other points. They can if they read
+ * arrays only, whose cells beyond the edge are images too, and if no rule but periodic applies. */
 static void forbid_images(void *user, const Piece *piece, int field, const int64_t *off) {
   SafeBox *s = user;
   if (piece != s->piece)
@@ -153,8 +155,8 @@ static void forbid_images(void *user, const Piece *piece, int field, const int64
       s->images[d] = false;
 }
 
-/* The accesses of one piece of instance i: does one need an outside rule, is one a constant beyond the row's ends, and
- * is one led along the row to another cell? */
+/* Finds out about the accesses of one piece of instance i. found: one needs an outside rule; constant: one is a
+ * constant beyond the row's ends; led: a rule leads one along the row to another cell. */
 typedef struct RuleUse {
   const LoopTile *t;
   int i;
@@ -194,7 +196,7 @@ bool piece_pays_masked(const LoopTile *t, int i, const Piece *piece) {
   return r.constant && !r.led && !calls;
 }
 
-/* Does the body ask for the coordinate in dimension d? */
+/* Does the body use the coordinate in dimension d? */
 static bool uses_index(const Block *b, int d) {
   for (const Op *op = b->first; op; op = op->next)
     if (op->code == OP_INDEX && op->sym == d)
@@ -202,9 +204,8 @@ static bool uses_index(const Block *b, int d) {
   return false;
 }
 
-/* Finds the dimensions in which the fast box may go on into images: the piece and the grid both end where the field
- * wraps, so that an image lies in the piece as the point does that it stands for, and nothing in the body tells them
- * apart. */
+/* Finds the dimensions in which the fast box may go on into images. There piece and grid both end where the field
+ * wraps, so an image lies in the piece exactly if its point does, and nothing in the body tells the two apart. */
 static void allow_images(SafeBox *s) {
   const Launch *l = s->t->l;
   const Box *grid = &l->m->grid, *box = &s->piece->box;

@@ -1,28 +1,27 @@
-/* Pass lower-loops: the naive and overlap schedules for targets without threads. A block is one tile of points, and a
+/* lower-loops.c: the naive and overlap schedules for targets without threads. A block is one tile of points, and a
  * kernel's body is loops over the tile's cells.
  *
- *     for each instance (stencil at a time level), on its region about the tile (Algorithm 2), clipped to the grid:
- *       the fast box: the points of the main piece from which no access leaves its field    a loop nest without any
- *       test, innermost loop parallel
- *       the rest of the region, if there is any                                             pieces by ifs, outside
- *       rules by maps
+ *     for each instance (stencil at a time level), on its region around the tile (Algorithm 2), clipped to the grid:
+ *       copy the points of targets that keep their values, except where the main piece writes
+ *       for each piece:
+ *         the fast box: points from which no access leaves its field     no tests, innermost loop parallel
+ *         its other points, if there are any                             one by one, outside rules by maps
  *
- * A version of a field lives in an array of the tile (scratch that fits a cache). The last version goes directly to
- * global memory if no other tile and no later instance needs it from the array. shared-alloc merges arrays of versions
- * that are not live at the same time: two for a field in the common case. J. Holewinski, L.-N. Pouchet, P. Sadayappan,
- * ICS 2012, Algorithms 1 to 5, with the parallel thread loops of Algorithm 3 written out as loops.
+ * J. Holewinski, L.-N. Pouchet, P. Sadayappan, ICS 2012, Algorithms 1 to 5, with the parallel thread loops of Algorithm
+ * 3 written out as loops.
  *
- * The tile computes one instance after the other. An instance first copies the points of its targets that keep their
- * values, except where the main piece writes. Then each piece has a loop nest over its own box within the tile. Its
- * *fast box*, the points whose accesses stay inside their fields, has no tests and a parallel innermost loop; the other
- * points of the piece are computed one by one with the outside rules. So a piece costs only its own points, and tiles
- * without points of the piece run none of its loops. If halo cells are images of points by a periodic field, only the
- * main piece has a fast box, and ifs choose among the pieces elsewhere.
+ * *Pieces*. Each piece has a loop nest over its own box within the tile, so a piece costs only its own points, and
+ * tiles without points of the piece run none of its loops. If halo cells are images of points by a periodic field, only
+ * the main piece has a fast box, and ifs choose among the pieces elsewhere.
  *
- * A launch of one stencil whose pieces are thin (at most an eighth of the grid's points, or at most 32 points across
- * where a param says how large the grid is; `thin.c`) touches no other points: its tiles cover the pieces, and where it
- * reads other points of what it writes, it stores to the other buffer, and a second kernel `_back` copies these points
- * back, so that nothing is kept by copying it and no buffers are swapped. */
+ * *Arrays*. A version of a field lives in an array of the tile (scratch that fits a cache). The last version goes
+ * directly to global memory if no other tile and no later instance needs it from the array. shared-alloc merges arrays
+ * of versions that are not live at the same time: two arrays remain for a field in the common case.
+ *
+ * *Thin launches*. A launch of one stencil whose pieces are thin (at most an eighth of the grid's points, or at most 32
+ * points across where a param says how large the grid is; `thin.c`) touches no other points: its tiles cover the
+ * pieces. Where it reads other points of a field that it writes, it stores to the other buffer, and a second kernel,
+ * `_back`, copies these points back. So no values are kept by copying them, and no buffers are swapped. */
 #include "passes/tile/emit/loops/loops.h"
 #include "passes/registry.h"
 #include "passes/plan/plan.h"
@@ -31,7 +30,7 @@
 
 /* ---------------------------------------------------------------- the kernel */
 
-/* ArrayFn: an array as large as the tile. */
+/* ArrayFn: makes an array as large as the tile. */
 static int make_array(LoopTile *t, int i, int field, int v) {
   const Field *f = &t->l->m->fields[field];
   (void)i;
@@ -57,7 +56,8 @@ static void place_tile(LoopTile *t, Kernel *k, Builder *b, const int32_t *block)
   }
 }
 
-/* The least box about the pieces of `st`, as far as their bounds can be compared; else as far as the grid. */
+/* The least box around the pieces of `st`, as far as their bounds can be compared; where they cannot, up to the grid's
+ * edge. */
 static Box pieces_hull(const Module *m, const Stencil *st) {
   Box box = st->pieces[0].box;
   for (int d = 0; d < box.rank; d++)
@@ -87,7 +87,8 @@ static LoopTile tile_of(Lowering *lo, const Launch *l, int only) {
                     .tiles = box_of_targets(l, l->thin ? thin : *launch_covers(l->m))};
 }
 
-/* Adds the kernel behind a thin launch `l` that copies back what it stored to other buffers, if there is any. */
+/* After a thin launch `l`, adds the kernel that copies back what the launch stored to other buffers, if there is
+ * any. */
 static void copy_back_launch(Lowering *lo, HostSeq *seq, const Launch *l, const char *name, const int32_t *block,
                              int steps) {
   LoopTile t = tile_of(lo, l, -1);
@@ -139,7 +140,7 @@ static void init_launch(Lowering *lo, HostSeq *seq, const Launch *l, int only, c
 
 void loops_inits(Lowering *lo, const int32_t *block) { init_seqs(lo, block, init_launch); }
 
-/* The step sequence of the naive schedule: a launch a stencil. */
+/* The step sequence of the naive schedule: a launch for each stencil. */
 static void lower_loop_stencils(Lowering *lo, Launch *const *launches, int n, const int32_t *block) {
   HostSeq *seq = host_seq(lo, 1);
   for (int i = 0; i < n; i++) {

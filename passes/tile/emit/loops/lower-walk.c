@@ -1,46 +1,44 @@
-/* lower-walk.c: streamed tiles, on targets whose blocks have one thread.
- *
- * A tile is a block of columns (rank 2) or of lines and columns (rank 3). It is streamed along dimension 0 over a chunk
- * of rows (planes), with all stencils of all T time steps in flight: at each step every instance makes the next rows,
- * `lag` rows behind the rows that are read from global memory (stream.c). A version lives in a ring of the rows that
- * later instances still read, and the rings of all levels together fit the second-level cache. The first level reads
- * global memory, and the last level writes it. In dimension 0 only the ends of chunks are computed twice; in the other
- * dimensions tiles overlap by the halo (equation 1 of Holewinski, Pouchet, Sadayappan, ICS 2012), rounded to whole
- * vectors in the last dimension.
+/* lower-walk.c: the stream schedule on targets whose blocks have one thread: streamed tiles.
  *
  *     for each step of the stream
  *       for each instance, on the rows that are due
- *         the fast box, several lines together: what they read in common is loaded once     innermost loop parallel
+ *         the fast box, several lines together: common loads are done once    innermost loop parallel
  *         the rest, if there is any: pieces by ifs, outside rules by maps
  *
- * The stream schedule where a block has one thread. A tile is a block of columns (rank 2) or of lines and columns (rank
- * 3), streamed along dimension 0 over `-chunk` rows or planes with the lags of `stream.c`; what one thread made is
- * there at once, so nothing waits for a barrier and nothing is evaluated early.
+ * A tile is a block of columns (rank 2) or of lines and columns (rank 3). It is streamed along dimension 0 over
+ * `-chunk` rows (planes), with all stencils of all T time steps in flight: at each step every instance makes the next
+ * rows, `lag` rows behind the rows that are read from global memory (stream.c). Results of one thread are available at
+ * once, so nothing waits for a barrier and nothing is evaluated early. In dimension 0 only the ends of chunks are
+ * computed twice; in the other dimensions tiles overlap by the halo (equation 1 of Holewinski, Pouchet, Sadayappan, ICS
+ * 2012), rounded to whole vectors in the last dimension.
  *
- * An access comes from:
- *
+ * *Rings*. The values that an access reads come from:
  * - version 0: global memory
- * - any later version: the version's ring: an array with the rows that a step makes and those that instances behind
- *   still read, the first index the row modulo their number
+ * - any later version: the version's ring, an array with the rows that a step makes and the rows that later instances
+ *   still read; its first index is the row modulo the number of rows
  *
- * If a field is a constant beyond its edges, the rings hold this constant in their cells beyond the grid: at its sides
- * and in all rows before the first, stored once, and in the rows after the last, stored when they are due. So reads
- * from a ring need no test, and only the first instances, which read global memory, have loops with ifs.
- *
+ * The rings of all levels together fit the second-level cache. A tile of T steps reads and writes global memory once.
  * The last version goes straight to global memory, unless a later instance reads it or it is computed beyond the tile:
- * then its rows are copied from the ring as they are made. A tile of T steps reads and writes global memory once.
+ * then its rows are copied from the ring as they are made.
  *
- * At a step every instance makes 4, 2 or 1 rows (rank 2), or a plane by as many lines at a time (rank 3): fewer for
- * equations of more than 24, 60 operations. What these lines read in common is loaded once. In rank 3 instances that
- * access global memory make one line at a time, in the order of memory, which processors fetch ahead. The loops are
- * those of `lower-loops`: for each piece the fast box without tests, innermost loop parallel, and what is left by ifs
- * and maps. In the last dimension instances whose targets are in rings compute whole vectors of 16 cells about the tile
- * (the array's cells beyond what was computed count as pads); a row is cut at whole vectors, and cells before and
- * behind them are made by a full vector that computes some cells again.
+ * *Constants*. If a field is a constant beyond its edges, the rings hold this constant in their cells beyond the grid:
+ * at its sides and in all rows before the first, stored once, and in the rows after the last, stored when they are due.
+ * So reads from a ring need no test, and only the first instances, which read global memory, have loops with ifs.
  *
- * What cannot be streamed is an error that says why, or a remark where the schedule was left open: a grid of rank 1; a
- * field that is written in place; what cannot share a launch. A step that is cut into launches has T = 1, each launch
- * streamed or else in overlapped tiles; so are steps that remain behind the last tile. */
+ * *Rows of a step*. At a step every instance makes 4, 2 or 1 rows (rank 2), or a plane by as many lines at a time (rank
+ * 3): fewer for equations of more than 24, 60 operations. A value that several of these lines read is loaded once. In
+ * rank 3 instances that access global memory make one line at a time, in the order of memory, which processors
+ * prefetch. The loops are those of `lower-loops`: for each piece the fast box without tests, with a parallel innermost
+ * loop, and the rest by ifs and maps.
+ *
+ * *Vectors*. In the last dimension instances whose targets are in rings compute whole vectors of 16 cells around the
+ * tile (cells of the array beyond the computed ones count as pads). A row is cut at whole vectors, and cells before and
+ * after these are computed by a full vector that computes some cells again.
+ *
+ * *Limits*. A grid of rank 1, a field that is written in place, and stencils that cannot share a launch cannot be
+ * streamed: that is an error that says why, or a remark where the schedule was left open. A step that is cut into
+ * launches has T = 1, and each launch is streamed, or else has overlapped tiles. So are the steps that remain after the
+ * last tile. */
 #include "passes/tile/emit/loops/loops.h"
 #include "passes/base/tuning.h"
 #include "passes/registry.h"
@@ -49,10 +47,10 @@
 
 #include <string.h>
 
-/* Parts of a chunk, at most: as many as tile-classes counts in a byte. */
+/* The greatest number of parts of a chunk: tile-classes counts them in a byte. */
 enum { MOST_PARTS = 64 };
 
-/* A streamed tile in the making. */
+/* A streamed tile that is being built. */
 typedef struct StreamedTile {
   LoopTile t;
   Streamed w;
@@ -64,8 +62,8 @@ static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
 
 /* ---- arrays */
 
-/* ArrayFn: a ring of rows. Cells of a row that the instance does not compute may be read where whole vectors are
- * computed; nobody needs what comes of them. */
+/* ArrayFn: makes a ring of rows. Where whole vectors are computed, cells of a row that the instance did not compute may
+ * be read; no result depends on these. */
 static int make_ring(LoopTile *t, int i, int field, int v) {
   const StreamedTile *k = (const StreamedTile *)t;
   Kernel *kernel = &t->lo->out->kernels[t->kernel];
@@ -83,7 +81,7 @@ static int make_ring(LoopTile *t, int i, int field, int v) {
   return index;
 }
 
-/* How many rows, at most, accesses to versions in rings reach back. */
+/* The greatest number of rows that accesses to versions in rings reach back. */
 static int32_t reach_back(const Launch *l) {
   int64_t reach = 0;
   for (int f = 0; f < l->m->nfields; f++)
@@ -93,7 +91,7 @@ static int32_t reach_back(const Launch *l) {
 
 /* ---- the kernel */
 
-/* Adds a scalar that is 0 to the lowered module, whose list may be shared. Its number. */
+/* Adds a scalar that is 0 to the lowered module, whose list of scalars may be shared. Returns its number. */
 static int32_t add_zero(Lowering *lo, const char *name) {
   Module *m = lo->out;
   Scalar *all = ARENA_ARRAY(m->arena, Scalar, m->nscalars + 1);
@@ -106,8 +104,8 @@ static int32_t add_zero(Lowering *lo, const char *name) {
   return m->nscalars++;
 }
 
-/* Of a kernel that looks at words of tests: cuts a chunk of `rows` rows, so that the parts may be of a class each, and
- * has a block compute as many of them as pass tile-classes says. The rows of a part. */
+/* If the kernel reads words of tests, cuts a chunk of `rows` rows into parts, each of which may have a class of its
+ * own; a block then computes as many parts as pass tile-classes says. Returns the rows of a part. */
 static int32_t cut_chunk(StreamedTile *k, int32_t rows) {
   Lowering *lo = k->t.lo;
   Kernel *kernel = &lo->out->kernels[k->t.kernel];
@@ -125,7 +123,8 @@ static int32_t cut_chunk(StreamedTile *k, int32_t rows) {
   return (rows + n - 1) / n;
 }
 
-/* Has the tile store the rows beyond its width, and only those points of its last dimension, that classes say. */
+/* Has the tile also store the rows beyond its width, and only those points of its last dimension, that its class
+ * names. */
 static void place_classed(StreamedTile *k, Builder *b) {
   LoopTile *t = &k->t;
   const KernelTests *tests = t->lo->out->kernels[t->kernel].tests;
@@ -160,13 +159,13 @@ static void place_tile(StreamedTile *k, Builder *b, const Schedule *s) {
   t->cells[x] = row_cells(walk_row(l, t->width[x]));
 }
 
-/* Row `last` with those that the tile stores beyond its width. */
+/* Row `last`, with the rows that the tile stores beyond its width added. */
 static Value *with_more(const LoopTile *t, Builder *b, Value *last) {
   return t->more ? build2(b, OP_ADD, last, t->more) : last;
 }
 
-/* The rows, as they are at lag 0, that the stream begins and ends with, i64: all that an instance makes, at its lag, is
- * between. */
+/* The first and the last row, counted at lag 0, of the stream, i64: all rows that an instance makes, at its lag, lie
+ * between them. */
 static void stream_ends(const StreamedTile *k, Builder *b, Value **first, Value **last) {
   const LoopTile *t = &k->t;
   const Launch *l = t->l;
@@ -189,7 +188,7 @@ static void stream_ends(const StreamedTile *k, Builder *b, Value **first, Value 
     *last = build2(b, OP_MIN, *last, plus_i64(b, build_affine(b, l->m, t->tiles.hi[0]), above));
 }
 
-/* The stream: at each step all instances make the rows that are due. */
+/* The stream: at each step all instances compute the rows that are due. */
 static void build_steps(StreamedTile *k, Builder *b) {
   Value *first, *last;
   stream_ends(k, b, &first, &last);
