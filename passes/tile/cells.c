@@ -1,14 +1,14 @@
-/* cells.c: the cache of values of cells: a hash table of lines, each with a place for the value of each of its cells.
+/* cells.c: the cache of values of cells: a hash table of lines, with the values of each line's cells.
  *
  * If the cells of a tile are in registers of lanes (`-tiles=lanes`, `lower-stream`, `lower-warps`), the lowering asks
- * for the same cells again and again. This file keeps the values that were built, each under its field, version, row
- * (counted back), line and lane, until the code moves to the next instance, row or level. So each load and each shuffle
- * is built once. A cell of another lane comes by a shuffle of the known value of the lane's own line. */
+ * for the same cells again and again. The cache keeps the values that were built, under field, version, row (counted
+ * back), line and lane, until the code moves to the next instance, row or level. So each load and each shuffle is built
+ * once. A cell of another lane comes by a shuffle of the known value of the lane's own line. */
 #include "passes/tile/cells.h"
 
 enum { CHAINS = 128 };
 
-/* A line of which something is known. */
+/* A line with known values. */
 typedef struct KnownLine {
   CellLine name;
   Value **cells;
@@ -45,7 +45,7 @@ static bool same_line(CellLine a, CellLine b) {
   return a.of == b.of && a.version == b.version && a.back == b.back && a.line == b.line && a.lanes == b.lanes;
 }
 
-/* What `c` itself knows of `line`, NULL: nothing. */
+/* The entry of `c` for `line`, NULL: it has none. */
 static KnownLine *find_line(const CellCache *c, CellLine line) {
   for (KnownLine *k = c->chain[chain_of(line)]; k; k = k->next)
     if (same_line(k->name, line))
@@ -53,7 +53,7 @@ static KnownLine *find_line(const CellCache *c, CellLine line) {
   return NULL;
 }
 
-/* The place where `c` has what it knows of `line`. */
+/* The entry of `c` for `line`, which is made if there is none. */
 static KnownLine *make_line(CellCache *c, CellLine line) {
   KnownLine *k = find_line(c, line), **chain = &c->chain[chain_of(line)];
   if (k)
@@ -84,7 +84,7 @@ Value *cells_set(CellCache *c, CellLine line, int x, Value *v) {
   return k->cells[x] = v;
 }
 
-/* `v` as the lane `lanes` on has it. A shuffle leads at most to the last of the lanes. */
+/* The value that the lane `lanes` on has as `v`. One shuffle leads at most as far as the last of the lanes. */
 static Value *shifted(const CellCache *c, Builder *b, Value *v, int lanes) {
   int most = c->lanes - 1;
   for (int left = lanes < 0 ? -lanes : lanes; left > 0; left -= most)

@@ -1,16 +1,17 @@
 /* frame-steps.c: which launches of a step of the frame one kernel makes, at each point one after the other (frame.h).
  *
- * Launch j may be made at a point right behind launch i before it, by the same thread, if neither reads at other points
- * what the other writes. Then it is of the same level; a level more is what waits for all of the level before. Buffers
- * change places at the end of the step alone: a launch has its fields in the buffers that swaps would have given it. */
+ * The same thread may make launch j at a point directly after an earlier launch i if neither of the two reads other
+ * points of a field that the other writes. Then j has the level of i; otherwise it waits for all of that level and has
+ * a level more. Buffers are swapped at the end of the step only: a launch has its fields in the buffers to which swaps
+ * would have moved them. */
 #include "passes/tile/frame.h"
 
 #include <math.h>
 
-/* What a launch does with each buffer of the step's begin, number 2 * field + copy. */
+/* How a launch accesses each buffer; numbers are 2 * field + copy, as of the step's begin. */
 typedef struct Touch {
   const FrameLaunch *fl;
-  const Box *zone; /* only pieces that may have points in there are looked at; NULL: all */
+  const Box *zone; /* only pieces that may have points in it count; NULL: all */
   bool *near, *own, *sets;
 } Touch;
 
@@ -27,7 +28,7 @@ static void note_read(void *user, const Piece *piece, int field, const int64_t *
   *((moved ? t->near : t->own) + t->fl->at[0][launch_reads(l, field, 0).field]) = true;
 }
 
-/* What launch `fl` does, in box `zone` alone (NULL: everywhere). */
+/* The accesses of launch `fl`, in box `zone` alone (NULL: everywhere). */
 static Touch touch_of(const FrameLaunch *fl, const Box *zone) {
   const Launch *l = fl->l;
   int n = 2 * l->m->nfields + 1;
@@ -37,14 +38,14 @@ static Touch touch_of(const FrameLaunch *fl, const Box *zone) {
   for (int i = 0; i < l->st->ntargets; i++) {
     int f = l->st->targets[i];
     const FieldUse *u = launch_use(l, f);
-    t.own[fl->at[0][f]] = true; /* points that it leaves as they are may be copied */
+    t.own[fl->at[0][f]] = true; /* points that it does not write may be copied */
     if (u->stored)
       t.sets[u->paired && u->into >= 0 ? fl->at[0][u->into] : fl->at[u->paired][f]] = true;
   }
   return t;
 }
 
-/* Does launch `b` have to wait for launch `a`, which is before it: at the point itself, or for all of it? */
+/* Does launch `b` have to wait for the earlier launch `a`: at the point itself, or for all of it? */
 typedef enum Wait { WAIT_NONE, WAIT_POINT, WAIT_ALL } Wait;
 static Wait waits(const Touch *a, const Touch *b) {
   Wait wait = WAIT_NONE;
@@ -64,7 +65,7 @@ bool frame_waits_in(const FrameLaunch *a, const FrameLaunch *b, const Box *zone)
   return waits(&before, &behind) != WAIT_NONE;
 }
 
-/* Gives launch `fl` the buffers as they are in `at`, and has them change places as they do behind it. */
+/* Gives launch `fl` the buffers as they are in `at`, and swaps them there as they are swapped after it. */
 static void take_buffers(FrameLaunch *fl, int32_t *const at[2]) {
   int nfields = fl->l->m->nfields;
   LaunchSwap *swaps;
@@ -81,7 +82,8 @@ static void take_buffers(FrameLaunch *fl, int32_t *const at[2]) {
   }
 }
 
-/* Gives launch number `i` the last level, of those counted back from the end, that what waits for it lets it have. */
+/* Gives launch number `i` the latest level that the launches which wait for it allow; levels count back from the
+ * end. */
 static void set_level(Frame *f, const Touch *touch, int i) {
   FrameLaunch *fl = &f->launches[i];
   fl->level = 0;
@@ -93,8 +95,8 @@ static void set_level(Frame *f, const Touch *touch, int i) {
   f->nlevels = fl->level >= f->nlevels ? fl->level + 1 : f->nlevels;
 }
 
-/* Levels are as late as they may be: stencils of edges, which are on few points and others wait for, are then seldom
- * together with those that reach deep. */
+/* Levels are as late as possible: stencils of edges, which have few points and for which others wait, then seldom share
+ * a level with those that reach deep. */
 void frame_levels(Frame *f) {
   Arena *a = f->whole->arena;
   int32_t *at[2] = {ARENA_ARRAY(a, int32_t, f->whole->nfields + 1), ARENA_ARRAY(a, int32_t, f->whole->nfields + 1)};
@@ -114,7 +116,7 @@ void frame_levels(Frame *f) {
 
 /* ---- steps without a frame */
 
-/* What launch `l` of one stencil is in a step of kernels with several points a thread. */
+/* The role of launch `l` of one stencil in a step of kernels with several points a thread. */
 static FrameRole role_of(const Launch *l, const Const *scalars) {
   ThinPart *parts;
   if (is_probe_stencil(l->m, l->st))
@@ -134,8 +136,8 @@ const Frame *frame_of_step(const Module *m, int n, Launch *const *l) {
   return f;
 }
 
-/* The most pieces of a stencil that have launches of their own; and how many points the pieces beside the largest one
- * must have for that, counted in the points that the target has threads for at once. */
+/* The greatest number of pieces of a stencil that have launches of their own. The pieces other than the largest one
+ * must have MANY_THREADS times as many points for that as the target has threads at once. */
 enum { MOST_PIECES = 3 * 3 * 3, MANY_THREADS = 2 };
 
 double box_points(const Module *m, const Box *box) {

@@ -1,60 +1,75 @@
 /* frame.c: the grid's edges step by step, beside tiles of several steps inside (frame.h).
  *
- * Absorbing layers, walls and other stencils on few points at the grid's edges are chains of short stencils: a tile of
+ *   step:   psi, zeta (layers)   wave (inner)   source, receivers     with -edges=steps, T = 8
+ *   ->      tiles of 8 steps of wave   +   8 times: 2 launches over the frame   +   frame_end
+ *
+ * Absorbing layers, walls and other stencils on few points at the grid's edges are chains of short stencils. A tile of
  * several steps that computes them needs a halo for each, on all of the grid. With `-edges=steps` a launch of T steps
- * has the *inner* stencils alone, those with pieces of many points (more than an eighth of the grid's), and what the
- * others reach is made apart:
+ * has the *inner* stencils alone, those with pieces of many points (more than an eighth of the grid's), and the points
+ * that the others reach are computed apart:
  *
  * 1. The launch of tiles, of any family, computes the whole grid from the fields as they are and stores to other
- *    buffers.
- * 2. Behind it the buffers that it loaded are of no use but for the frame: T times all stencils make a step there, by
- *    few launches. Each covers the frame on all sides: blocks in the core are `idle`, which `split-edges` leaves out.
- *    It makes all stencils of a *level*, at each point one after the other. A stencil is in a level behind another one
- *    where one of them reads other points of a buffer that the other sets; where they meet at the point itself they are
- *    made by the same thread, in order; levels are as late as they may be. So `psi`, then `zeta`, the wave, what is
- *    added to it, a source and receivers are two launches a step. Buffers are swapped behind the step (a field that is
- *    not changed in place takes turns with one more, `p.frame1`): until then a stencil has its fields where swaps would
- *    have brought them. A step launches the same kernels as the one before with a later number of the step (`launch @k
- *    after 2`). Each stencil is computed as deep into the inner box as the steps behind it need; beside that, as far as
- *    these read, the old values are copied: what is made of them is not used. A stencil of few points that may lie
- *    further in has launches of its own, beside those of its level.
- * 3. `NAME_frame_end` puts the frame's points over what the tiles stored, and that becomes the fields.
+ * buffers.
+ * 2. After it only the frame uses the buffers that it has loaded. T times all stencils make a step there, by few
+ * launches.
+ * 3. `NAME_frame_end` stores the frame's points over those of the tiles, and these buffers become the fields.
  *
- * A thread has a point, or in kernels that make stencils of the tiles several, one behind the other along dimension 0:
- * the plan's `rest` says how many (`elems`), at most 16 bytes of the fields' type. More than one where that leaves
- * blocks for all threads that the card holds at once, and tiles that are no higher than the frame is deep inside. A
- * block's place is then found once for all of them. In tiles of the inner box whose points are all in the largest piece
- * of each stencil, threads that compute all of theirs have the code written out for these, without tests, so that what
- * is read beside several of them is loaded once (4 points of a star of order 8: 44 values for 68): the version that
- * `specialize` makes of other kernels stands there from the beginning, and the pass adds to its condition that no test
- * holds anything off. All other threads take their points one after the other, by a loop that nothing is computed ahead
- * of (`apart`, see docs/ir.md): most of what rounds have in common is for a piece that the point is not in. A core is
- * to have room for half of the threads that it can hold. For a shot with layers on slabs (kernel/idle-blocks.c) a warp
- * inside executes 92 instructions a row in place of 205, and keeps 64 registers.
+ * *Launches of a step*. Each launch covers the frame on all sides: blocks in the core are `idle`, and `split-edges`
+ * leaves them out. A launch makes all stencils of a *level*, at each point one after the other. A stencil is in a later
+ * level than another one if one of the two reads other points of a buffer that the other sets. If they depend on each
+ * other at the point itself only, the same thread makes them, in order. Levels are as late as possible. So `psi`, then
+ * `zeta`, the wave, the terms added to it, a source and receivers are two launches a step. A stencil is computed as
+ * deep into the inner box as later steps need it. Beside that, as far as these read, the old values are copied; results
+ * of the copies are not used. A stencil of few points that may lie further in has launches of its own, at the same time
+ * as those of its level.
  *
- * Steps that T leaves over are launches of family naive. A probe whose points may lie in both is in both, and each
- * stores where it is right; a change at a single point (`inject`) is a choice in the tiles' stencil and one more
- * stencil of the frame's steps. Which probes tiles leave to the frame hangs on their number of steps, so a tile is
- * chosen with all of them, and chosen anew without those where it does not fit so.
+ * *Buffers* are swapped after the step; a field that is not changed in place is swapped with one more buffer,
+ * `p.frame1`. Until then a stencil has its fields where swaps would have brought them. Each step launches the same
+ * kernels with a later number of the step (`launch @k after 2`).
  *
- * A stencil of few points that changes nothing that others compute has a frame, too, since it reads what these have at
- * each step: a thin region beside a wide field then costs launches of its own, and tiles know nothing of it.
+ * *Threads*. A thread has one point, or, in kernels that make stencils of the tiles, several points, one after the
+ * other along dimension 0. The plan's `rest` says how many (`elems`), at most 16 bytes of the fields' type. There are
+ * several if that leaves blocks for all threads that the card holds at once, and tiles no higher than the frame is deep
+ * inside. A block's place then is computed once for all of its points. In tiles of the inner box all of whose points
+ * are in the largest piece of each stencil, the code is unrolled, without tests, for threads that compute all of their
+ * points, so a value that several of these read is loaded once (4 points of a star of order 8: 44 values for 68). The
+ * version that `specialize` makes of other kernels is there from the beginning, and the pass adds to its condition that
+ * no test fails. All other threads compute their points one after the other, in a loop out of which nothing is hoisted
+ * (`apart`, see docs/ir.md): most of the values that rounds have in common are for a piece in which the point is not. A
+ * core is to have room for half of the threads that it can hold. For a shot with layers on slabs (kernel/idle-blocks.c)
+ * a warp inside executes 92 instructions a row in place of 205, and keeps 64 registers.
  *
- * There is no frame, and `-edges=steps` is an error that says why, where fields inside are periodic or smaller than the
- * grid, where stencils inside read a field of a layer, where a temp field has pieces of few points (tiles would have no
- * values there; an outside rule or the step before gives all other fields some), where a stencil of few points is not
- * along an edge or reads its own field at neighbours, where a stencil inside also sets a field at few points that are
- * not in the frame, where layers read further in than T steps do, where older levels are kept for more steps than a
- * tile makes, for a grid in parts, and on CPUs. What counts as few is judged with the params' defaults; what is
- * computed is right for all values. By itself `plan` takes it where tiles inside and the launches of the frame are
- * expected to take clearly less time than what it would choose else (`apart_gap` in `measured.def`: the time from one
- * of these launches to the next), and says so as a remark. */
+ * *Remaining steps* after the last T are launches of family naive.
+ *
+ * *Probes and points*. A probe whose points may lie in both is in both, and each stores it where it is right. A change
+ * at a single point (`inject`) is a choice in the tiles' stencil and one more stencil of the frame's steps. Which
+ * probes tiles leave to the frame depends on their number of steps, so a tile is chosen with all probes, and chosen
+ * again without those of the frame where it does not fit with all.
+ *
+ * A stencil of few points that changes nothing that others compute has a frame, too, since it reads their values at
+ * each step: a thin region beside a wide field then costs launches of its own, and tiles do not contain it.
+ *
+ * *Limits*. There is no frame, and `-edges=steps` is an error that says why,
+ * - where fields inside are periodic or smaller than the grid,
+ * - where stencils inside read a field of a layer,
+ * - where a temp field has pieces of few points (tiles would have no values there; all other fields have some from an
+ *   outside rule or from the step before),
+ * - where a stencil of few points is not along an edge or reads its own field at neighbours,
+ * - where a stencil inside also sets a field at few points that are not in the frame,
+ * - where layers read further in than T steps do,
+ * - where older levels are kept for more steps than a tile makes,
+ * - for a grid in parts, and on CPUs.
+ *
+ * The params' defaults decide which pieces count as few; results are right for all values. By itself `plan` takes a
+ * frame where tiles inside and the launches of the frame are expected to take clearly less time than the schedule that
+ * it would choose otherwise (`apart_gap` in `measured.def`: the time from one of these launches to the next), and says
+ * so in a remark. */
 #include "passes/tile/frame.h"
 
-/* A layer that is at most so many points from the grid's end is at an edge. */
+/* A layer is at an edge if it is at most so many points away from the grid's end. */
 enum { FRAME_GAP = 32 };
 
-/* The work on a module: what it is for, and what was found. */
+/* The search for the frame of a module. */
 typedef struct Finder {
   const Module *m;
   const Const *scalars;
@@ -67,18 +82,18 @@ typedef struct Finder {
   const char *why;
 } Finder;
 
-/* Notes why there is no frame, if nothing was noted before. False. */
+/* Notes the reason why there is no frame, unless one was noted before. Returns false. */
 static bool none(Finder *x, const char *why) {
   x->why = x->why ? x->why : why;
   return false;
 }
 
-/* ---- what each stencil is */
+/* ---- the roles of stencils */
 
-/* Has piece `p` few points? */
+/* Does piece `p` have few points? */
 static bool few(const Finder *x, const Piece *p) { return box_share(x->m, &p->box, x->scalars) * THIN_SHARE <= 1; }
 
-/* What stencil number `i` is, and the fields that tiles and steps write. */
+/* Finds the role of stencil number `i`, and notes the fields that tiles and steps write. */
 static void note_role(Finder *x, int i) {
   const Stencil *st = &x->m->stencils[i];
   bool edge = !is_history_stencil(x->m, st);
@@ -100,7 +115,7 @@ static bool stays(const Finder *x, int i, const Piece *p) {
   return x->role[i] == FRAME_PROBE || x->role[i] == FRAME_POINT || (x->role[i] == FRAME_INNER && !few(x, p));
 }
 
-/* ---- what tiles may look at */
+/* ---- the fields that tiles may read */
 
 typedef struct Looks {
   Finder *x;
@@ -115,7 +130,7 @@ static void look(void *user, const Piece *piece, int field, const int64_t *off) 
   l->edges |= piece == l->piece && l->x->written[field] && !l->x->inner[field];
 }
 
-/* Does piece `p` of `st` read what only edges write? */
+/* Does piece `p` of `st` read a field that only stencils of edges write? */
 static bool reads_edges(Finder *x, const Stencil *st, const Piece *p) {
   Looks l = {x, p, false};
   stencil_accesses(st, look, &l);
@@ -132,7 +147,7 @@ static bool can_copy(Finder *x, int f) {
   return true;
 }
 
-/* Does the piece have all points of the box? */
+/* Does the piece contain all points of the box? */
 static bool has_all(const Finder *x, const Piece *p, const Box *box) {
   bool all = true;
   for (int d = 0; d < box->rank; d++)
@@ -140,8 +155,8 @@ static bool has_all(const Finder *x, const Piece *p, const Box *box) {
   return all;
 }
 
-/* Is temp field `f` without values at points where tiles give it none, since they leave pieces out that nothing comes
- * before? What tiles have may read it there, and a field that is not temp has those of the step before. */
+/* Tiles leave out pieces of few points. Does temp field `f` have no value at such points, because no earlier piece
+ * gives it one? A piece of the tiles may read it there. A field that is not temp has the values of the step before. */
 static bool has_gap(const Finder *x, int f) {
   bool gap = false, whole = false;
   for (int i = 0; i < x->m->nstencils; i++)
@@ -155,7 +170,7 @@ static bool has_gap(const Finder *x, int f) {
   return gap;
 }
 
-/* Checks the pieces that tiles have. */
+/* Checks the pieces that are in the tiles' launch. */
 static bool check_inner(Finder *x) {
   bool any = false;
   for (int i = 0; i < x->m->nstencils; i++) {
@@ -181,7 +196,7 @@ static bool check_inner(Finder *x) {
 
 /* ---- the inner box */
 
-/* The points of `box` in dimension `d`, of those of the grid, under the params' defaults. */
+/* The share of the grid's points in dimension `d` that `box` has, under the params' defaults. */
 static double share_across(const Finder *x, const Box *box, int d) {
   Box line = x->m->grid;
   line.lo[d] = box->lo[d];
@@ -198,7 +213,7 @@ static bool lies_at(const Finder *x, const Box *box, int d, bool high) {
          (high ? gap <= 0 && gap >= -FRAME_GAP : gap >= 0 && gap <= FRAME_GAP);
 }
 
-/* Does the inner box, as it is now, leave out all of `box`? */
+/* Does the inner box, as it is now, contain no point of `box`? */
 static bool left_out(const Finder *x, const Box *box) {
   bool out = false;
   for (int d = 0; d < box->rank; d++) {
@@ -223,7 +238,7 @@ static bool cut_off(Finder *x, const Box *box, int d, bool high) {
   return true;
 }
 
-/* At how many sides does `box` lie? The last of them is in *d and *high. */
+/* The number of sides at which `box` lies; *d and *high are the last of them. */
 static int sides_of(const Finder *x, const Box *box, int *d, bool *high) {
   int n = 0;
   for (int e = 0; e < 2 * box->rank; e++)
@@ -235,8 +250,8 @@ static int sides_of(const Finder *x, const Box *box, int *d, bool *high) {
   return n;
 }
 
-/* Leaves the piece `p` out of the inner box, if the tiles' launch does not have it but writes a target of it (`all`:
- * whatever that writes); in the first round those at one side alone. */
+/* Leaves piece `p`, which the tiles' launch does not have, out of the inner box if it writes a field that tiles write
+ * (`all`: whatever it writes). In the first round only pieces that lie at one side alone are left out. */
 static bool leave_out(Finder *x, const Piece *p, bool first, bool all) {
   int d = 0;
   bool high = false, writes = all;
@@ -250,7 +265,7 @@ static bool leave_out(Finder *x, const Piece *p, bool first, bool all) {
   return first && n > 1 ? true : cut_off(x, &p->box, d, high);
 }
 
-/* Leaves out of the inner box the pieces that have to be (`all`: each that the tiles' launch does not have). */
+/* Leaves all pieces out of the inner box that have to be (`all`: each that the tiles' launch does not have). */
 static bool leave_pieces(Finder *x, bool all) {
   for (int first = 1; first >= 0; first--)
     for (int i = 0; i < x->m->nstencils; i++)
@@ -262,8 +277,8 @@ static bool leave_pieces(Finder *x, bool all) {
   return true;
 }
 
-/* Finds the inner box. Where stencils of few points change nothing that others compute, what they read of that is to be
- * at hand at each step, so that the frame has their points all the same. */
+/* Finds the inner box. If stencils of few points change nothing that others compute, the frame has their points all the
+ * same, so that the values that they read are there at each step. */
 static bool find_inner(Finder *x) {
   for (int all = 0; all < 2; all++) {
     x->f->inner = x->m->grid;
@@ -292,8 +307,8 @@ static bool is_defined(const Module *m, const Piece *p, const Box *box) {
   return defined;
 }
 
-/* Has tiles compute the piece `p`, the only one that they have of a stencil, up to the grid's ends at sides with a
- * frame: what they store there is not used, and they need not know where the piece ends. */
+/* Extends piece `p`, the only one of a stencil in the tiles' launch, to the grid's ends at sides with a frame: values
+ * that tiles store there are not used, and without the piece's end tiles need no test for it. */
 static void widen_piece(const Finder *x, Piece *p) {
   const Frame *f = x->f;
   Box box = p->box;
@@ -308,7 +323,7 @@ static void widen_piece(const Finder *x, Piece *p) {
     p->box = box;
 }
 
-/* Stencil `st`, number `i`, with the pieces that tiles have. */
+/* Stencil `st`, number `i`, with the pieces that are in the tiles' launch. */
 static Stencil inner_stencil(const Finder *x, int i) {
   Stencil st = x->m->stencils[i];
   Arena *a = x->m->arena;
@@ -336,7 +351,7 @@ static Stencil inner_stencil(const Finder *x, int i) {
   return st;
 }
 
-/* Has the piece `into` of the tiles the point of `point`, wherever that is but in the frame? */
+/* Does piece `into` of the tiles contain the point of `point`, wherever that lies outside of the frame? */
 static bool has_point(const Finder *x, const Piece *into, const Piece *point) {
   const Box *inner = &x->f->inner;
   bool has = true, known = true;
@@ -349,7 +364,7 @@ static bool has_point(const Finder *x, const Piece *into, const Piece *point) {
   return has || known;
 }
 
-/* Makes the last stencil of `step`, which is on a point, a choice in the one that makes its field. */
+/* Makes the last stencil of `step`, which is on a point, a choice in the stencil that makes its field. */
 static bool join_point(Finder *x, Module *step) {
   int n = step->nstencils - 1, i = point_maker(step, n);
   if (i >= 0 && !has_point(x, step->stencils[i].pieces, step->stencils[n].pieces))
@@ -357,7 +372,7 @@ static bool join_point(Finder *x, Module *step) {
   return merge_point(step, n) || none(x, "a stencil on a point is no part of the one before it");
 }
 
-/* The inner stencils, one step of them; NULL: a stencil on a point is none of them. */
+/* The inner stencils, one step of them; NULL: a stencil on a point cannot be merged into one of them. */
 static Module *inner_step(Finder *x) {
   Module *step = module_trial(x->m);
   step->stencils = NULL;
@@ -372,7 +387,7 @@ static Module *inner_step(Finder *x) {
   return step;
 }
 
-/* Makes the halo as wide as `x` at least. */
+/* Makes the halo at least as wide as `x`. */
 static void widen_halo(Finder *f, const Extent *x) {
   for (int d = 0; d < f->m->grid.rank; d++) {
     f->f->halo.lo[d] = x->lo[d] > f->f->halo.lo[d] ? x->lo[d] : f->f->halo.lo[d];
@@ -380,8 +395,9 @@ static void widen_halo(Finder *f, const Extent *x) {
   }
 }
 
-/* Repeats the module `tiled` T times and notes what T steps reach: of what is there before them, and of what each
- * stencil makes, since those of edges change that, too, and what follows may reach back from there. */
+/* Repeats the module `tiled` T times and finds the reach of T steps: how far they read of the values before them, and
+ * of the result of each stencil, since stencils of edges change that result, too, and later reads may reach back from
+ * there. */
 static void repeat(Finder *x, Module *tiled) {
   module_repeat(tiled, x->T);
   Extent *need = ARENA_ARRAY(tiled->arena, Extent, tiled->nfields);
@@ -405,7 +421,7 @@ static void note_offset(void *user, const Piece *piece, int field, const int64_t
   }
 }
 
-/* Does all that the probe's stencil number `i` reads lie in the frame, that of T steps? */
+/* Does everything that the probe's stencil number `i` reads lie in the frame of T steps? */
 static bool in_frame(const Finder *x, int i) {
   const Box *box = &x->m->stencils[i].pieces[0].box;
   Extent off = {{0}, {0}};
@@ -419,7 +435,7 @@ static bool in_frame(const Finder *x, int i) {
   return in;
 }
 
-/* Finds the probes that tiles leave out, since they see nothing but the frame, whose halo is known; are there any? */
+/* Finds the probes that tiles leave out since they see only the frame, whose halo is known. Are there any? */
 static bool find_left(Finder *x) {
   bool seen = false;
   for (int i = 0; i < x->m->nstencils; i++) {
@@ -429,7 +445,7 @@ static bool find_left(Finder *x) {
   return seen;
 }
 
-/* Makes f->tiled and f->whole, and what T steps reach. */
+/* Makes f->tiled and f->whole, and finds the reach of T steps. */
 static bool make_modules(Finder *x) {
   Module *tiled = inner_step(x), *whole = module_trial(x->m);
   if (!tiled)
@@ -469,7 +485,7 @@ Launch *frame_tile_of(const Frame *f, int steps) {
   return same ? l : NULL;
 }
 
-/* Does the tiles' launch leave the buffers that it loads as they are? */
+/* Does the tiles' launch not change the buffers that it loads? */
 static bool check_tile(Finder *x) {
   const Launch *l = frame_tile(x->f);
   if (l->illegal)
@@ -482,7 +498,7 @@ static bool check_tile(Finder *x) {
 
 /* ---- the steps of the frame */
 
-/* Have the stencils a target in common? */
+/* Do the stencils have a target in common? */
 static bool sets_same(const Stencil *st, const Stencil *other) {
   bool same = false;
   for (int t = 0; t < st->ntargets; t++)
@@ -490,8 +506,8 @@ static bool sets_same(const Stencil *st, const Stencil *other) {
   return same;
 }
 
-/* How far the instance of stencil number `i` in the first of the T steps reaches beyond the output tile; of one on a
- * point, those before it that set what it changes. */
+/* How far the instance of stencil number `i` in the first of the T steps reaches beyond the output tile. If the stencil
+ * is on a point: how far those before it reach that set the field which it changes. */
 static Extent first_reach(const Finder *x, int i) {
   Extent reach = {{0}, {0}};
   int at = -1;
@@ -507,14 +523,14 @@ static Extent first_reach(const Finder *x, int i) {
   return reach;
 }
 
-/* What stencils of edges read lies in the frame: noted by stencil_accesses. */
+/* The check that reads of stencils of edges lie in the frame (for stencil_accesses). */
 typedef struct Reads {
   Finder *x;
   bool inside;
 } Reads;
 
-/* Does an access of the piece `p`, all of whose points lie along an edge, stay in what the frame has right, wherever an
- * outside rule leads it? */
+/* Does an access of the piece `p`, all of whose points lie along an edge, stay in the points at which the frame is
+ * right, wherever an outside rule leads it? */
 static void note_read(void *user, const Piece *p, int field, const int64_t *off) {
   Reads *r = user;
   Finder *x = r->x;
@@ -533,8 +549,8 @@ static void note_read(void *user, const Piece *p, int field, const int64_t *off)
   r->inside = r->inside && found;
 }
 
-/* How far into the inner box, at most `most`, a frame has to reach to have all of `box`: adds that to *depth. False: it
- * never has it for sure. */
+/* Adds the depth to *depth by which a frame has to reach into the inner box, at most `most`, to contain all of `box`.
+ * False: no depth is known to be enough. */
 static bool reach_box(const Finder *x, const Box *box, const Extent *most, Extent *depth) {
   int64_t best = INT64_MAX, *to = NULL;
   for (int e = 0; e < 2 * box->rank; e++) {
@@ -560,7 +576,7 @@ static void reach_edge(const Finder *x, FrameLaunch *fl) {
     fl->apart = !reach_box(x, &fl->l->st->pieces[k].box, &most, &fl->depth) || fl->apart;
 }
 
-/* Has the frame, where `fl`, a launch of a stencil inside, computes it, all pieces that tiles leave out? */
+/* Does the frame, where `fl`, a launch of an inner stencil, computes it, contain all pieces that tiles leave out? */
 static bool has_pieces(const Finder *x, const FrameLaunch *fl) {
   Extent deep = {{0}, {0}};
   bool has = true;
@@ -571,7 +587,7 @@ static bool has_pieces(const Finder *x, const FrameLaunch *fl) {
   return has;
 }
 
-/* Notes launch `l` of a step of the frame, of a stencil of that role. */
+/* Adds launch `l` of a stencil with role `role` to a step of the frame. */
 static bool note_launch(Finder *x, Launch *l, FrameRole role, const Extent *reach) {
   FrameLaunch fl = {.l = l, .role = role};
   ThinPart *parts;
@@ -592,7 +608,7 @@ static bool note_launch(Finder *x, Launch *l, FrameRole role, const Extent *reac
   return true;
 }
 
-/* The number of the stencil that launch `l` of family naive makes, behind those of pass history. */
+/* The number of the stencil that launch `l` of family naive makes, after the stencils of pass history. */
 static int stencil_number(const Launch *l) { return (int)(l->given - l->first) + l->ngiven - 1; }
 
 /* Makes the launches of a step of the frame: those of family naive. */
@@ -618,7 +634,7 @@ static bool make_launches(Finder *x) {
   return true;
 }
 
-/* Begins with module `m` and tiles of T steps, and finds what each stencil is and the inner box. */
+/* Begins with module `m` and tiles of T steps: finds the stencils' roles and the inner box. */
 static bool start(Finder *x, const Module *m, int T) {
   *x = (Finder){.m = m, .T = T, .scalars = default_scalars(m), .f = ARENA_NEW(m->arena, Frame)};
   *x->f = (Frame){.tiled = NULL};

@@ -1,8 +1,8 @@
-/* mapping-cluster.c: which streamed tiles may have the blocks of a cluster (tile/emit/stream-cluster.c). Lines go from
- * block to block with the signal that counts their bytes, by one instruction of 4, 8 or 16 bytes a lane. */
+/* mapping-cluster.c: which streamed tiles may have the blocks of a cluster (tile/emit/stream-cluster.c). One
+ * instruction of 4, 8 or 16 bytes a lane stores a line to another block, with the signal that counts its bytes. */
 #include "passes/tile/mapping.h"
 
-/* What is wrong about the lines that go across in `w`, a version of a field of type `t`; NULL: nothing. */
+/* The reason why lines of `w`, a version of field `f`, cannot go from block to block; NULL: they can. */
 static const char *why_not_lines(Arena *a, const KeptVersion *w, const Field *f, int32_t E) {
   int32_t reach = w->reach_lo > w->reach_hi ? w->reach_lo : w->reach_hi;
   if (type_size(f->type) != 4 && type_size(f->type) != 8)

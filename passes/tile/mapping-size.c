@@ -1,18 +1,23 @@
-/* mapping-size.c: what tiles of a schedule come to: points stored, shared memory,
- * registers for what is kept, code that is written out.
+/* mapping-size.c: the sizes of a schedule's tiles: points stored, shared memory, registers for kept rows, length of the
+ * unrolled code.
  *
- * Beyond the grid there is nothing to compute, so in rank 3 the first streamed tile of a row may begin with the grid's
- * first point and the last one may store all up to its end: tiles of W points with a halo of H on both sides are then
- * ceil((N - 2 H) / (W - 2 H)), not ceil(N / (W - 2 H)). That holds in the dimensions that are not streamed, and that
- * the grid is not cut along, where nothing reads beyond the grid: neither images of points (periodic rules) nor cells
- * of a field that is larger than the grid.
+ * *Tiles fitted to the grid*. Beyond the grid there is nothing to compute, so in rank 3 the first streamed tile of a
+ * row may begin with the grid's first point, and the last one may store all points up to the grid's end:
  *
- * The kernel says `over [0, 8, 8]`, the points that the tiles at the ends store in addition. Plans for a grid of known
- * size are fitted where that makes fewer tiles. The seams between the results of tiles are then half a halo away from
- * where a multiple of the tile would put them. If that is within a sector of memory (32 bytes), each seam is written by
- * two tiles, in parts, so the fields' memory begins `lead` bytes later (docs/manifest.md): star3d1r in f32 on 512^3
- * makes 1025 GPts/s with even tiles, 1173 with fitted ones, and 1261 with those and `lead` 16 (H200). Memory that a
- * caller binds may lie anywhere that `alignment` allows. */
+ *   | W - H stored | H |                              ceil((N - 2 H) / (W - 2 H)) tiles of W points with a halo of
+ *              | H | W - 2 H stored | H |             H on both sides, not ceil(N / (W - 2 H))
+ *                               | H | W - H stored |
+ *
+ * That holds in the dimensions that are not streamed, and along which the grid is not cut, if nothing reads beyond the
+ * grid: neither images of points (periodic rules) nor cells of a field that is larger than the grid. The kernel says
+ * `over [0, 8, 8]`, the points that the tiles at the ends store in addition. Plans for a grid of known size have fitted
+ * tiles where that makes fewer tiles.
+ *
+ * *Alignment*. The boundaries between the points that two fitted tiles store are half a halo away from the multiples of
+ * the tile. If such a boundary lies within a sector of memory (32 bytes), two tiles write to each such sector, each a
+ * part of it, so the fields' memory begins `lead` bytes later (docs/manifest.md). star3d1r in f32 on 512^3 makes 1025
+ * GPts/s with even tiles, 1173 with fitted ones, and 1261 with those and `lead` 16 (H200). Memory that a caller binds
+ * may lie anywhere that `alignment` allows. */
 #include "passes/base/tuning.h"
 #include "passes/tile/mapping.h"
 #include "passes/tile/warps.h"
@@ -29,7 +34,8 @@ static int64_t round_up(int64_t n, int64_t of) { return (n + of - 1) / of * of; 
 
 /* ---- dimensions */
 
-/* Is the region of field number `f` of launch `l` within the grid in dimension `d`, and read where it is? */
+/* Does the region of field number `f` of launch `l` lie within the grid in dimension `d`, and is it read without
+ * wrapping? */
 static bool is_within(const Mapping *p, int f, int d) {
   const Module *m = p->l->m;
   const Box *box = &m->fields[f].box;
@@ -38,7 +44,7 @@ static bool is_within(const Mapping *p, int f, int d) {
          affine_diff(m->grid.hi[d], box->hi[d], &behind) && behind >= 0;
 }
 
-/* Is the module for a part of a grid that is cut along dimension `d`? Beyond it are other parts. */
+/* Is the module for a part of a grid that is cut along dimension `d`? Other parts lie beyond such a part's ends. */
 static bool is_cut(const Module *m, int d) {
   return m->part && !(affine_equal(m->part->own.lo[d], m->part->whole.lo[d]) &&
                       affine_equal(m->part->own.hi[d], m->part->whole.hi[d]));
@@ -56,7 +62,7 @@ static bool can_fit(const Mapping *p, int d) {
 
 bool stream_can_fit(const Mapping *p) { return can_fit(p, 1) || can_fit(p, GRID_RANK - 1); }
 
-/* Warps beside each other in the last dimension. */
+/* Warps side by side in the last dimension. */
 static int64_t warps_of_line(const Schedule *s, int rank) {
   return rank == 1 ? s->block[0] / stream_lanes(s, rank) : rank == 2 ? s->block[0] : 1;
 }
@@ -124,10 +130,10 @@ KnobWord stream_tiles_kind(const Mapping *p, const Schedule *s, const int64_t *s
 
 /* ---- bytes */
 
-/* Bytes of what the blocks of a cluster have beside lines: signals, and words that nobody reads (stream-cluster.c). */
+/* Bytes that the blocks of a cluster take beside lines: signals, and words that nobody reads (stream-cluster.c). */
 enum { SEAM_BYTES = 64 + 256 };
 
-/* Bytes of shared memory a block takes; with `rings`, those of direct windows, too. */
+/* Bytes of shared memory that a block takes; with `rings`, including the rings of direct versions. */
 static int64_t bytes_with(const Mapping *p, const Schedule *s, bool rings) {
   const Module *m = p->l->m;
   int64_t threads = schedule_threads(s), sum = 0;
@@ -147,7 +153,7 @@ static int64_t bytes_with(const Mapping *p, const Schedule *s, bool rings) {
   return sum + (s->cluster > 1 ? SEAM_BYTES : 0);
 }
 
-/* Is there a direct window? */
+/* Is there a direct version (KeptVersion.direct)? */
 static bool any_direct(const Mapping *p) {
   bool any = false;
   for (int f = 0; f < p->l->m->nfields; f++)
@@ -155,7 +161,7 @@ static bool any_direct(const Mapping *p) {
   return any;
 }
 
-/* May a core have two blocks of tile `s`, by the registers that their windows take? */
+/* Do the registers of a core have room for two blocks of tile `s`, with the windows that these keep? */
 static bool has_two_blocks(const Mapping *p, const Schedule *s) {
   double each = (double)stream_thread_words(p, s) + tuning.plane_registers;
   return 2 * each * (double)schedule_threads(s) <= ALL_REGISTERS;
@@ -194,7 +200,7 @@ int32_t walk_row(const Launch *l, int64_t width) {
       (int32_t)(2 * walk_pad(l) + round_up(l->hull.lo[x], ROW_CELLS) + round_up(width + l->hull.hi[x], ROW_CELLS)));
 }
 
-/* Bytes of rings under pipeline `p` and schedule `s` that have `row` cells in a row. */
+/* Bytes of the rings of mapping `p` under schedule `s`, with `row` cells in a row. */
 static int64_t ring_bytes(const Mapping *p, const Schedule *s, int64_t row) {
   const Launch *l = p->l;
   int64_t sum = 0, plane = row * (l->m->grid.rank > 2 ? s->block[1] : 1), rows = walk_rows(l);
@@ -205,7 +211,7 @@ static int64_t ring_bytes(const Mapping *p, const Schedule *s, int64_t row) {
   return sum;
 }
 
-/* Bytes of shared memory of overlapped tiles whose warps have cells in lanes: the rows that others read. */
+/* Bytes of shared memory of overlapped tiles whose warps have cells in lanes: the rows that other warps read. */
 static int64_t lanes_bytes(const Launch *l, const Schedule *s) {
   int64_t sum = 0;
   for (int f = 0; f < l->m->nfields; f++) {
@@ -217,7 +223,7 @@ static int64_t lanes_bytes(const Launch *l, const Schedule *s) {
   return sum;
 }
 
-/* Bytes of overlapped tiles: without threads all versions are in arrays, two of a field at once. */
+/* Bytes of overlapped tiles. On targets without threads all versions are in arrays, two of a field at once. */
 static int64_t blocked_bytes(const TargetInfo *t, const Launch *l, const Schedule *s) {
   int32_t cells[MAX_RANK];
   int64_t bytes = 0;
@@ -252,7 +258,7 @@ bool tile_fits(const TargetInfo *t, const Mapping *p, const Schedule *s) {
          (!p->streamed || p->alone || stream_thread_words(p, s) <= MOST_WINDOW_WORDS);
 }
 
-/* ---- what is good */
+/* ---- limits of good tiles */
 
 int64_t stream_thread_code(const Mapping *p, const Schedule *s) {
   int rank = p->l->m->grid.rank;
@@ -272,9 +278,9 @@ bool stream_begins_slowly(const Mapping *p, const Schedule *s) {
   return rank == GRID_RANK && schedule_threads(s) <= tuning.fewest_threads && 4 * s->elems[rank - 1] >= VECTOR_BYTES;
 }
 
-/* The most instructions that the unrolled steps of `s` may have. In three dimensions the bound is for blocks of
- * plane_warps warps: blocks of fewer warps, down to half of that, may have as many times more, because they fetch these
- * instructions less often and have registers to begin long loads early. */
+/* The greatest number of instructions of the unrolled steps of `s`. In three dimensions the bound is for blocks of
+ * plane_warps warps. For blocks of fewer warps, down to half of that, it is higher by the same factor, because they
+ * fetch these instructions less often and have registers to begin long loads early. */
 static double most_code(const Mapping *p, const Schedule *s) {
   int rank = p->l->m->grid.rank;
   double fewer = tuning.plane_warps * WARP_LANES / (double)schedule_threads(s);

@@ -1,8 +1,8 @@
-/* mapping.c: the mapping of a launch under a schedule: the members that each family fills. */
+/* mapping.c: the mapping of a launch under a schedule: fills the members that each family needs. */
 #include "passes/tile/mapping.h"
 #include "passes/tile/warps.h"
 
-/* What a level of warps keeps of the versions of fields that it has; its sums are of no field. */
+/* Sets the versions of fields that a level of warps keeps; the sums that it keeps belong to no field. */
 static void keep_level(Mapping *p) {
   const WarpLevel *e = p->level;
   for (int v = 0; v < e->nvalues; v++) {
@@ -16,7 +16,7 @@ static void keep_level(Mapping *p) {
   }
 }
 
-/* Pipelines of warps: levels of launch `l`, in time over the warps of a block. */
+/* The mapping of launch `l` to a pipeline of warps: its time levels are spread over the warps of a block. */
 static Mapping *map_warps(const TargetInfo *t, const Launch *l, const Schedule *s, const char **why) {
   Arena *a = l->m->arena;
   const WarpLevel *e = warps_level(l->m, why);

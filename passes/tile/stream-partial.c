@@ -1,22 +1,27 @@
-/* stream-partial.c: parts of an equation that are evaluated as soon as the rows they need have come, steps before the
- * equation's own row is due. What is kept then is the partial result in place of the rows: a sum whose terms stand in
- * the order of the rows keeps one partial sum for each of its rows ("accumulating along the stream"), and each row is
- * looked at once, when it comes, with what the lanes and lines beside hold of it. Nothing is reassociated: every
- * operation has the operands that it has in the program, so the values are the same bit for bit.
+/* stream-partial.c: evaluates parts of an equation as soon as the rows that they need have arrived, steps before the
+ * equation's own row is due.
  *
- * Where terms of a row come at different times, because those of lines beside take a step more, a product that is ready
- * before the sum it goes into may be kept, or made when it is added, and the row be kept that much longer: the plan
- * with fewer words is taken.
+ *   r(y) = (a u(y-1) + b u(y)) + c u(y+1)     keep rows u(y-1), u(y)     ->     keep the sum a u(y-1) + b u(y)
  *
- * A value's *phase* says how many steps before its row is due it is computed. Values that no access leads into are
- * free: they are computed wherever they are used.
+ * The thread then keeps the partial result in place of the rows. A sum whose terms stand in the order of the rows keeps
+ * one partial sum for each of its rows ("accumulating along the stream"), and each row is read once, when it arrives,
+ * with the cells of that row in neighbouring lanes and lines. Nothing is reassociated: every operation has the operands
+ * that it has in the program, so the values are the same bit for bit.
  *
- * It is decided for the largest piece of a stencil; the others, and values that points in no piece keep, are computed
- * when the row is due. It is done if that keeps no more registers and accesses look aside in more than one row. */
+ * *Late products*. Terms of a row may arrive at different times, because those of neighbouring lines take a step more.
+ * A product that is ready before the sum to which it is added may be kept; or it may be computed when it is added, and
+ * its row be kept that much longer. The plan with fewer words is taken.
+ *
+ * A value's *phase* is the number of steps before its row is due at which it is computed. Values that depend on no
+ * access are free: they are computed wherever they are used.
+ *
+ * Only the largest piece of a stencil is planned this way; the other pieces, and values that points in no piece keep,
+ * are computed when the row is due. It is done if it keeps no more registers, and if accesses in more than one row read
+ * neighbouring lanes or lines. */
 #include "passes/tile/mapping.h"
 
-/* The plan in the making, for instance `i`; uses[v]: the least phase at which value v is used; late: values that come
- * of one access alone are computed where they are used. */
+/* A plan that is being made, for instance `i`. uses[v]: the least phase at which value v is used; late: values that
+ * depend on one access alone are computed where they are used. */
 typedef struct Planner {
   const Mapping *s;
   int i;
@@ -26,13 +31,14 @@ typedef struct Planner {
   bool late, *alone;
 } Planner;
 
-/* The window that an access op of the instance reads, NULL: nothing. */
+/* The window that an access op of the instance reads, NULL: none. */
 static const KeptVersion *window_read(const Planner *p, const Op *op) {
   Rules rules = access_rules(p->s->l->m, &p->piece->box, op->sym, op->off);
   return stream_window(p->s, p->i, op->sym, op->off, &rules);
 }
 
-/* How far in dimension 0 the access leads, and whether it leads to other lines of dimension 1. */
+/* The offsets in dimension 0 to which the access may lead, from *lo to *hi. Does it lead to other lines of dimension
+ * 1? */
 static bool access_rows(const Planner *p, const Op *op, int64_t *lo, int64_t *hi) {
   int rank = p->s->l->m->grid.rank;
   int64_t down = 0, up = 0;
@@ -45,7 +51,7 @@ static bool access_rows(const Planner *p, const Op *op, int64_t *lo, int64_t *hi
   return down < 0 || up > 0;
 }
 
-/* Finds phase and freedom of the result of `op`. */
+/* Finds the phase of the result of `op`, and whether it is free. */
 static void plan_op(Planner *p, const Op *op) {
   int id = op->results[0]->id, lag = p->s->lag[p->i];
   Partial *e = p->e;
@@ -67,13 +73,14 @@ static void plan_op(Planner *p, const Op *op) {
   }
 }
 
-/* Marks what a use of value `v` at `phase` makes necessary. */
+/* Notes that value `v` is used at `phase`. */
 static void use_value(Planner *p, const Value *v, int phase) {
   if (phase < p->uses[v->id])
     p->uses[v->id] = phase;
 }
 
-/* Goes backwards from the results: from which phase on each value is used; then those computed earlier are kept. */
+/* Finds, backwards from the results, the least phase at which each value is used; a value computed at a greater phase
+ * is kept. */
 static void plan_uses(Planner *p) {
   Partial *e = p->e;
   for (const Op *op = p->piece->body->last; op; op = op->prev) {
@@ -92,8 +99,8 @@ static void plan_uses(Planner *p) {
   }
 }
 
-/* Rows of each version of each field that are read back, at most, if accesses are read at their uses' phases (`early`)
- * or all at phase 0. */
+/* The greatest number of rows back that accesses read, of each version of each field, if accesses are made at the
+ * phases of their uses (`early`), or all at phase 0. */
 static int64_t **rows_back(const Planner *p, bool early) {
   const Launch *l = p->s->l;
   int64_t **most = ARENA_ARRAY(l->m->arena, int64_t *, l->m->nfields);
@@ -111,7 +118,7 @@ static int64_t **rows_back(const Planner *p, bool early) {
   }
   return most;
 }
-
+/* The words of these rows, of all versions together. */
 /* The words of these rows, of all versions together. */
 static int64_t rows_words(const Planner *p, bool early) {
   const Launch *l = p->s->l;
@@ -122,7 +129,7 @@ static int64_t rows_words(const Planner *p, bool early) {
   return words;
 }
 
-/* Words of the values kept. */
+/* Words of the kept values. */
 static int64_t kept_words(const Planner *p) {
   int64_t words = 0;
   for (const Op *op = p->piece->body->first; op; op = op->next)
@@ -132,7 +139,7 @@ static int64_t kept_words(const Planner *p) {
   return words;
 }
 
-/* Are other lanes' or lines' values read of more than one row of a version? */
+/* Are values of other lanes or lines read in more than one row of a version? */
 static bool looks_aside(const Planner *p) {
   int rank = p->s->l->m->grid.rank;
   const Op *first = NULL;
@@ -149,8 +156,8 @@ static bool looks_aside(const Planner *p) {
   return false;
 }
 
-/* A plan, all values as soon as possible or `late`, whose words go to Partial.words; *rows: words of the rows that it
- * keeps, *all_rows: that are kept without it. */
+/* A plan, with all values as early as possible or `late`; its words go to Partial.words. *rows: words of the rows that
+ * it keeps, *all_rows: words of the rows that are kept without it. */
 static Partial *make_plan(const Mapping *s, int i, bool late, int64_t *rows, int64_t *all_rows) {
   Arena *a = s->l->m->arena;
   Partial *e = ARENA_NEW(a, Partial);

@@ -1,17 +1,17 @@
-/* stream.c: the pipeline of (stencil, time level) instances that stream a tile together: how far each one lags behind
- * the loads, and which rows of every version are
- * kept for those behind. Everything follows from the accesses and their outside rules.
+/* stream.c: streamed tiles: how far each instance (a stencil at a time level) lags behind the loads, and how many rows
+ * of every version are kept for later instances. All of it follows from the accesses and their outside rules.
  *
- * At step s instance i makes row s - lag(i). It may read a row of another version from the step in which that is made
- * on, if the instance comes behind in
- * order: so lag(i) >= lag(producer) + offset for all its accesses. What other warps made is seen a step later, behind
- * the barrier. */
+ *   lag(i) >= lag(producer) + offset   for all accesses of instance i; one more if other warps made the row
+ *
+ * At step s instance i makes row s - lag(i). If it comes later in order than the producer of another version, it may
+ * read a row of that version from the step on in which the row is made. Rows that other warps made are read a step
+ * later, after the barrier. */
 #include "passes/base/weights.h"
 #include "passes/tile/mapping.h"
 #include "passes/base/tuning.h"
 
-/* The work: instance `i` is being looked at; at first its lag is found, then (`keeps`) what it keeps alive, by accesses
- * at `phase`. */
+/* The state of the search. Instance `i` is looked at: first its lag is found, then (`keeps`) the rows that it keeps
+ * alive by accesses at `phase`. */
 typedef struct Scan {
   Mapping *s;
   int i;
@@ -31,8 +31,8 @@ bool stream_far(const Mapping *s, int i, int field, const int64_t *off, const Ru
   return !own && s->far[i * s->l->m->nfields + field];
 }
 
-/* May the rule of an access to version 0 of field `f` from the points of `box` lead further than its offset in
- * dimension `d`, or to a point whose cell, for a halo cell that is an image, is not beside it? */
+/* Version 0 of field `f` is accessed from the points of `box` under `rule` at offset `off` in dimension `d`. May the
+ * rule lead further than the offset, or, for a halo cell that is an image, to a point that is not beside its cell? */
 static bool leads_far(const Launch *l, const Box *box, const Field *f, int d, int64_t off, OutsideRule rule) {
   bool moves = rule != OUTSIDE_NONE && rule != OUTSIDE_CONST;
   if (field_lacks_any(f))
@@ -64,7 +64,7 @@ KeptVersion *stream_window(const Mapping *s, int i, int field, const int64_t *of
   return &s->kept[v.field][v.version];
 }
 
-/* The halo has to hold what the instance reads of version 0 between offsets lo and hi in dimension `d`. */
+/* Makes the halo contain the cells of version 0 that the instance reads between offsets lo and hi in dimension `d`. */
 static void widen(Scan *k, int d, int64_t lo, int64_t hi) {
   const Extent *x = &k->s->l->st[k->i].extent;
   Extent *halo = &k->s->halo;
@@ -134,7 +134,7 @@ static void note_piece(Scan *k, const Piece *piece, const Partial *e) {
   k->phase = 0;
 }
 
-/* Notes all that instance k->i reads, what it keeps of its targets included. */
+/* Notes all reads of instance k->i, including those of targets whose values it keeps. */
 static void note_instance(Scan *k) {
   static const int64_t here[MAX_RANK];
   static const Rules none;
@@ -149,7 +149,7 @@ static void note_instance(Scan *k) {
       note(k, st->targets[t], here, &none);
 }
 
-/* Gives the windows of what instance `i` makes its lag; what is stored is used. */
+/* Sets the lag of the versions that instance `i` makes; a version that is stored is used. */
 static void note_targets(Mapping *s, int i) {
   const Launch *l = s->l;
   for (int t = 0; t < l->st[i].ntargets; t++) {
@@ -162,8 +162,8 @@ static void note_targets(Mapping *s, int i) {
   }
 }
 
-/* Is it worth more to load the own values of field `f` again than to keep them? If readers are more than two rows
- * apart. */
+/* Chooses the fields whose own values are loaded again by each reader rather than kept: those whose readers are more
+ * than two rows apart. */
 static void choose_direct(Mapping *s, const bool *moved) {
   for (int f = 0; f < s->l->m->nfields; f++) {
     KeptVersion *w = &s->kept[f][0];
@@ -174,8 +174,9 @@ static void choose_direct(Mapping *s, const bool *moved) {
   }
 }
 
-/* Chooses the windows that are filled: those with more accesses that would each need a test. Not where cells beyond an
- * edge are images of points, for which it is the point that asks which says whether they are outside. */
+/* Chooses the versions that are filled beyond the region: those with several accesses each of which would need a
+ * test. None where cells beyond an edge are images of points: there it depends on the reading point whether they are
+ * outside. */
 static void choose_filled(Mapping *s) {
   bool wraps = s->alone;
   for (int d = 0; d < s->l->m->grid.rank; d++)
@@ -227,13 +228,13 @@ int32_t stream_least_written(const Mapping *s) {
   return u;
 }
 
-/* How many steps are written out.
+/* Chooses the number of unrolled steps.
  *
- * Where steps more are written out than rows are kept, a new row has a place of its own before the oldest one is read
- * for the last time, and nothing has to be moved. In rank 2 that is one step more, if the rows are fewer than
- * tuning.free_places; in rank 3, where a step more would take as many more lines of shared memory, twice the two that
- * most programs need, if the instances of a point have no more than tuning.free_code instructions and no sums, in whose
- * place their values can stay. */
+ * If more steps are unrolled than rows are kept, a new row has a place of its own before the oldest one is read for the
+ * last time, and nothing has to be moved. In rank 2 that is one step more, if the rows are fewer than
+ * tuning.free_places. In rank 3, where one more step would take a line more of shared memory for each version, it is
+ * twice the two that most programs need, if the instances of a point have no more than tuning.free_code instructions,
+ * and no sums, in whose place their values can stay. */
 static int32_t choose_unroll(const Mapping *s) {
   int32_t u = stream_least_written(s);
   if (s->l->m->grid.rank == 3 && !s->alone)
@@ -241,7 +242,7 @@ static int32_t choose_unroll(const Mapping *s) {
   return s->l->m->grid.rank == 2 && u < tuning.free_places ? u + 1 : u;
 }
 
-/* The pipeline; see stream_new, and for `alone` stream_alone. */
+/* The mapping; see stream_new, and for `alone` stream_alone. */
 static Mapping *make_stream(const Launch *l, bool alone) {
   Arena *a = l->m->arena;
   Mapping *s = ARENA_NEW(a, Mapping);
@@ -302,7 +303,7 @@ int32_t stream_slots(const Mapping *s, int32_t ahead) {
   return slots;
 }
 
-/* Asynchronous copies move 4, 8 or 16 bytes: smaller elements that are moved one by one are loaded. */
+/* Asynchronous copies move 4, 8 or 16 bytes: smaller elements that are moved one by one are loaded to registers. */
 Move stream_move(const Mapping *s, int field, int32_t ahead, int width, bool keeps) {
   const KeptVersion *w = &s->kept[field][0];
   Move m = {.width = width, .each = w->direct};

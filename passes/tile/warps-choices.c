@@ -1,9 +1,9 @@
-/* warps-choices.c: choices of a level that matter on one row of the grid alone, as a point source is one: under a
- * condition one part of which is that the row is a certain one. Nearly no row is. What is chosen there, and all that is
- * made for that alone, costs next to nothing if it stands behind one test of the row. */
+/* warps-choices.c: finds choices of a level that matter on one row of the grid alone, such as a point source. Part of
+ * their condition is that the row is a certain one, which nearly no row is. Such a choice, and all values that only the
+ * choice needs, cost next to nothing behind one test of the row (tile/emit/warps-lines.c). */
 #include "passes/tile/warps.h"
 
-/* Is value `v`, a condition, that a row is a certain one? */
+/* Does value `v`, a condition, test whether the row is a certain one? */
 static bool is_one_row(const WarpLevel *e, int v) {
   const Op *op = e->value[v].op;
   bool row = false;
@@ -12,7 +12,7 @@ static bool is_one_row(const WarpLevel *e, int v) {
   return op->code == OP_EQ && row && e->value[v].of_row;
 }
 
-/* Adds the conditions that condition `v` is all of to *parts, those that are added already but once. */
+/* Adds the parts of condition `v`, which is their conjunction, to *parts, each part once. */
 static void add_parts(const WarpLevel *e, int v, bool *seen, int *n, int *parts) {
   const WarpValue *x = &e->value[v];
   if (seen[v])
@@ -33,7 +33,7 @@ int *warps_condition_parts(Arena *a, const WarpLevel *e, int v, int *n) {
   return parts;
 }
 
-/* Is one of the conditions that condition `v` is all of, that a row is a certain one? */
+/* Does one of the parts of condition `v` test whether the row is a certain one? */
 static bool asks_row(const WarpLevel *e, int v) {
   int n;
   const int *parts = warps_condition_parts(e->m->arena, e, v, &n);
@@ -43,8 +43,8 @@ static bool asks_row(const WarpLevel *e, int v) {
   return any;
 }
 
-/* Is what use `u` gives made of fields at the point itself alone? Notes in seen[] which values were looked at and are.
- */
+/* Does the value of use `u` depend on fields at the point itself alone? Notes in seen[] the values that were visited
+ * and do. */
 static bool is_local(const WarpLevel *e, const WarpUse *u, bool *seen) {
   const WarpValue *x = &e->value[u->value];
   bool local = !u->off[0] && !u->off[1] && !u->rule[0] && !u->rule[1];
@@ -55,8 +55,8 @@ static bool is_local(const WarpLevel *e, const WarpUse *u, bool *seen) {
   return seen[u->value] = local;
 }
 
-/* Is value `v` such a choice? Condition and what is chosen on the row are made there; all else is made before, so it
- * may be of other points, and what is chosen may use it. */
+/* Is value `v` a choice that matters on one row? Condition and second operand are computed on that row. The third
+ * operand is computed before, so it may read other points, and the second may use it. */
 static bool is_choice(const WarpLevel *e, int v) {
   const WarpValue *x = &e->value[v];
   if (x->kind != WARP_OP || !x->wanted || x->op->code != OP_SELECT || e->value[x->uses[0].value].kind != WARP_OP ||
@@ -67,7 +67,7 @@ static bool is_choice(const WarpLevel *e, int v) {
   return is_local(e, &x->uses[0], seen) && is_local(e, &x->uses[1], seen);
 }
 
-/* Is use number `i` of value `v` in what is chosen on the row alone? */
+/* Is use number `i` of value `v` needed only on the row of a choice? */
 static bool is_apart(const WarpLevel *e, int v, int i) {
   const WarpValue *x = &e->value[v];
   return x->apart || (x->choice && i < 2 && x->uses[i].value != x->uses[2].value);
@@ -89,7 +89,7 @@ void warps_find_choices(WarpLevel *e) {
 
 /* ---- special rows */
 
-/* The row that choice `v` asks for, if the params say it: in *row. */
+/* Sets *row to the row for which choice `v` tests, if the params determine it. */
 static bool choice_row(const WarpLevel *e, int v, Affine *row) {
   int n;
   const int *parts = warps_condition_parts(e->m->arena, e, e->value[v].uses[0].value, &n);
@@ -107,8 +107,8 @@ static bool choice_row(const WarpLevel *e, int v, Affine *row) {
   return false;
 }
 
-/* The rows on which value `v` is made apart from others, a choice or what a probe sees: false: those are none, not
- * known, or many. */
+/* Sets *rows to the rows on which value `v`, a choice or a value that a probe sees, differs from others. False: there
+ * are none, or they are not known, or many. */
 static bool special_rows(const WarpLevel *e, int v, SpecialRows *rows) {
   if (e->value[v].choice && e->value[v].wanted && choice_row(e, v, &rows->lo)) {
     rows->hi = rows->lo;

@@ -2,15 +2,15 @@
 #include "passes/tile/warps.h"
 #include "passes/base/weights.h"
 
-/* What is known of the values of level `e` for counting: how often each is used by others that are wanted, and the last
- * that does; adds[v]: value v, a sum, has taken in a product. */
+/* The state of counting in level `e`: how often each value is used by values that are wanted, and its last user;
+ * adds[v]: value v, a sum, has absorbed a product. */
 typedef struct Counting {
   const WarpLevel *e;
   int32_t *uses, *user;
   bool *adds;
 } Counting;
 
-/* Is value `v` made by op `code`? */
+/* Is value `v` the result of op `code`? */
 static bool is_made_by(const WarpLevel *e, int32_t v, Opcode code) {
   return e->value[v].kind == WARP_OP && e->value[v].op->code == code;
 }
@@ -24,8 +24,8 @@ static void count_uses(Counting *c) {
     }
 }
 
-/* Is value `v` computed with the one that uses it: a product by the sum that it is added to, which takes one in, a root
- * by the quotient whose divisor it is? */
+/* Is value `v` computed together with its user: a product by the sum to which it is added, which absorbs one product, a
+ * root by the quotient whose divisor it is? */
 static bool is_taken_in(Counting *c, int32_t v) {
   const Module *m = c->e->m;
   int32_t user = c->user[v];
@@ -39,8 +39,8 @@ static bool is_taken_in(Counting *c, int32_t v) {
   return c->adds[user] = true;
 }
 
-/* What op `op` of value `x` takes: additions' time, or in f64 operations on that pipe. Roots and quotients are tested
- * with many others if `ranged`. */
+/* The cost of the op of value `x`: in the time of additions, or in f64 operations on that pipe. If `ranged`, roots and
+ * quotients are tested together with many others. */
 static double op_slots(const Counting *c, const WarpValue *x, bool ranged) {
   Op op = *x->op;
   bool root = op.code == OP_DIV && is_made_by(c->e, x->uses[1].value, OP_SQRT);

@@ -1,39 +1,47 @@
-/* warps-shape.c: the sizes of a tile of family warps, and what they come to.
+/* warps-shape.c: the sizes of a tile of family warps: rows of a group, unrolled rows, producer warps, prefetch.
  *
- * *Registers*. What is kept moves by a place with each row. That costs nothing for sums, each of which a term is added
- * to: as many rows are written out as leave a loop's body at most 1000 operations long, for longer ones run out of the
- * instruction cache. Else one row more is written out than any is kept, so that all is back in its registers then;
- * where it is kept for more than three rows, it is moved. What is kept lies with the latest row last, for LLVM copies
- * what a loop carries in such an order that each row then takes the place of one that has gone; the other way round it
- * moves each twice (acoustic_wave, 12 cells: 208 instead of 123 moves a row). Rows are passed on in *groups* of that
- * number (of sums as many as the equation reads beside its own; of half of it where rings of such groups leave room for
- * fewer blocks; in f64 of twice as many if these are few and can all be written out). Groups of two rows of other steps
- * have four where rings of these leave room for as many blocks: what a group costs beside is halved then. Where reads
- * of fields are delayed, whose rings are long, groups of two have one row if cores hold fewer than 8 warps else, and
- * more then. Where each group would move all that is kept, the code has the G groups of a ring one after another, if
- * they leave a loop's body at most 1000 operations long: what is kept moves once for all of them, and their places in
- * the rings are known. Segments have a multiple of so many groups then
- * (docs/lab/warps.md#instructions-of-loops-over-warps-2026-11-23).
+ *   ring of G groups | group of U rows | V of them unrolled      R groups one after another in the code
  *
- * *Early rows*. What is loaded has the time that all groups of a ring but one take. Where the warps of a core need
- * fewer than 7500 additions a lane for these (acoustic_wave, whose groups have one row, and fdtd2d), that is less than
- * memory takes to answer. So who loads a group also asks the second-level cache for the rows two groups behind
- * (`bulk.prefetch`), which takes no shared memory; rows that are not all the field's are not asked for
- * (docs/lab/warps.md#rows-that-are-asked-for-early-2026-11-24).
+ * *Unrolled rows*. With each row the kept rows move by one place. For sums, each of which takes one more term, this
+ * costs nothing: as many rows are unrolled as leave a loop's body at most 1000 operations long, for longer ones run out
+ * of the instruction cache. Otherwise one row more is unrolled than the longest number for which any row is kept, so
+ * that after these rows all values are back in their registers; a value that is kept for more than three rows is moved.
+ * In the array of kept rows the latest row is last: LLVM copies the values that a loop carries in such an order that
+ * each row then takes the place of one that has gone; in the other order it moves each row twice (acoustic_wave, 12
+ * cells: 208 instead of 123 moves a row).
  *
- * *Producer warps* (warp specialization). What loads and stores cost the first and the last warp, all others wait for.
- * Where four warps of a block can give registers to others (`TargetInfo.moves_registers`: sm_90a), four are added to
- * blocks of four or eight. They keep 24 registers a thread (`registers.less`), and what they give up goes to the others
- * (`registers.more`: 232 where a core has two blocks of four, 240 with one of eight), so that a core has as many blocks
- * as without. One of them loads each group as soon as its place is free, one stores each as soon as it is made and then
- * frees its place; two have nothing to do, for registers are changed for four warps at once. The warps that compute are
- * then all alike, and nothing is held. Blocks that would be short of more than 32 registers have no producer warps; nor
- * have, in f64, levels that are one a warp where a core has several blocks and roots are computed, or one block and
- * none are: these lose by it (docs/lab/warps.md#warps-that-only-load-and-store-2026-11-23). */
+ * *Groups*. Rows are handed over in *groups* of that number of rows.
+ * - For sums a group has as many rows as the equation reads beside its own; half of that where rings of such groups
+ *   leave room for fewer blocks; in f64 twice as many if these are few and can all be unrolled.
+ * - For other levels groups of two rows become four where rings of these leave room for as many blocks: this halves the
+ *   fixed cost of groups.
+ * - Where reads of fields are delayed, so that rings are long, groups of two rows become one if cores hold fewer than 8
+ *   warps otherwise, and more with one.
+ * - Where each group would move all kept rows, the code has the G groups of a ring one after another, if they leave a
+ *   loop's body at most 1000 operations long: the kept rows move once for all of them, and their places in the rings
+ *   are constants. Segments then have a multiple of so many groups
+ *   (docs/lab/warps.md#instructions-of-loops-over-warps-2026-11-23).
+ *
+ * *Prefetch*. A load has the time of all groups of a ring but one to complete. Where the warps of a core need fewer
+ * than 7500 additions a lane for these groups (acoustic_wave, whose groups have one row, and fdtd2d), that is less than
+ * the latency of memory. So the warp that loads a group also prefetches the rows of two groups later to the
+ * second-level cache (`bulk.prefetch`), which takes no shared memory; rows that do not lie in the field as a whole are
+ * not prefetched (docs/lab/warps.md#rows-that-are-asked-for-early-2026-11-24).
+ *
+ * *Producer warps* (warp specialization). All other warps wait for the loads and stores of the first and the last
+ * warp. Where four warps of a block can give registers to others (`TargetInfo.moves_registers`: sm_90a), four are
+ * added to blocks of four or eight. They keep 24 registers a thread (`registers.less`), and the others get the rest
+ * (`registers.more`: 232 where a core has two blocks of four, 240 with one of eight), so that a core has as many
+ * blocks as without. One of them loads each group as soon as its place is free, one stores each as soon as it is
+ * made and then frees its place; two have nothing to do, for registers are moved for four warps at once. The warps
+ * that compute are then all alike, and nothing is held in shared memory. Blocks that would be short of more than 32
+ * registers have no producer warps. In f64, neither have levels that are one a warp where a core has several blocks
+ * and roots are computed, or one block and none are: these lose by it
+ * (docs/lab/warps.md#warps-that-only-load-and-store-2026-11-23). */
 #include "passes/tile/warps.h"
 #include "passes/base/tuning.h"
 
-/* Registers that a thread is given at most. */
+/* The greatest number of registers that a thread can be given. */
 enum { MOST_CONSUMER_REGISTERS = 240 };
 
 int warps_smallest(const WarpLevel *e) {
@@ -69,11 +77,11 @@ static int ring_bytes(const WarpLevel *e) {
   return bytes;
 }
 
-/* Does a level have the one field and the one stage that the rules of sums were found for, and keep sums? */
+/* Does a level keep sums, with the one field and the one stage for which the rules of sums were found? */
 static bool is_single_sum(const WarpLevel *e) { return e->sums && e->n == 1 && e->nfields == 1; }
 
-/* How many rows of a group, of the first `all`, the code has written out. What is kept moves on with each row that a
- * loop does not tell apart, which costs nothing where that is a sum to which a term is added; else all of them are. */
+/* How many rows of a group, at most the first `all`, are unrolled. With each row in a loop the kept rows are shifted,
+ * which costs nothing where they are sums to which a term is added; otherwise all of the rows are unrolled. */
 static int32_t written_out(const WarpLevel *e, const WarpShape *w, int32_t all) {
   int32_t V = e->sums && warps_smallest(e) == 4 && all > tuning.pipeline_written ? 1 : all;
   while ((e->sums || V > tuning.free_places) && V > 1 &&
@@ -82,8 +90,8 @@ static int32_t written_out(const WarpLevel *e, const WarpShape *w, int32_t all) 
   return V;
 }
 
-/* Rows after which all that is kept is in the same registers again: one more than a row is kept, since it comes before
- * the oldest goes. */
+/* The number of rows after which all kept values are in the same registers again: one more than a row is kept for,
+ * since a new row comes before the oldest one goes. */
 static int32_t rows_around(const WarpLevel *e) {
   int32_t most = 0;
   for (int v = 0; v < e->nvalues; v++)
@@ -91,21 +99,23 @@ static int32_t rows_around(const WarpLevel *e) {
   return most + 1;
 }
 
-/* The rows of a group of other levels: as many, but 2 or more. Where that is too many, all are moved. */
+/* The rows of a group of levels without sums: that number, but 2 or more. If it is too many, all kept rows are
+ * moved. */
 static int32_t round_of(const WarpLevel *e) {
   int32_t rows = rows_around(e);
   return rows > tuning.free_places || rows < 2 ? 2 : rows;
 }
 
-/* How many groups the code has one after another: those of a ring where each moves all that is kept, which all of them
- * then do once together, and a loop's body has room for them. */
+/* How many groups the code has one after another: those of a ring if each group moves all kept rows, which all of the
+ * groups then do once together, and if a loop's body has room for them. */
 static int32_t groups_written(const WarpLevel *e, const WarpShape *w) {
   int32_t body = w->G * w->U * w->C * w->X * (warps_operations(e) + 1);
   bool moves = !e->sums && w->V == w->U && w->G * w->U <= rows_around(e);
   return moves && body <= measured.pipeline_body ? w->G : 1;
 }
 
-/* Do groups of twice as many rows leave room in shared memory for as many blocks? They halve what a group costs. */
+/* Do groups of twice as many rows leave room in shared memory for as many blocks? They halve the fixed cost of
+ * groups. */
 static bool have_room_twice(const TargetInfo *t, const WarpLevel *e, const WarpShape *w) {
   WarpShape twice = *w;
   twice.U *= 2;
@@ -113,7 +123,7 @@ static bool have_room_twice(const TargetInfo *t, const WarpLevel *e, const WarpS
          warps_per_core(t, e, &twice) == warps_per_core(t, e, w);
 }
 
-/* Blocks of `w` that a core has room for, if groups have `U` rows; 0: a block has no room for its rings. */
+/* How many blocks of `w` a core has room for if groups have `U` rows; 0: a block has no room for its rings. */
 static int32_t blocks_with(const TargetInfo *t, const WarpLevel *e, const WarpShape *w, int32_t U) {
   WarpShape other = *w;
   other.U = U;
@@ -121,8 +131,8 @@ static int32_t blocks_with(const TargetInfo *t, const WarpLevel *e, const WarpSh
 }
 
 /* The rows of a group of sums of one field: as many as the equation reads beside its own; half of that where rings of
- * such groups leave room for fewer blocks; in f64 twice as many if they are few, all can be written out, and cores hold
- * several blocks, for what a group costs is then shared by more. */
+ * such groups leave room for fewer blocks; in f64 twice as many if they are few, all can be unrolled, and cores hold
+ * several blocks: more rows then share the fixed cost of a group. */
 static int32_t group_rows(const TargetInfo *t, const WarpLevel *e, const WarpShape *w) {
   int32_t last = e->below + e->above, blocks = blocks_with(t, e, w, last);
   WarpShape twice = *w;
@@ -133,16 +143,16 @@ static int32_t group_rows(const TargetInfo *t, const WarpLevel *e, const WarpSha
   return written && blocks > 1 && blocks_with(t, e, w, twice.U) >= blocks ? twice.U : last;
 }
 
-/* The rows of a group of a level that delays reads, whose rings are long: half of w->U where a core holds few
- * warps else, and more then, if all that is spilled finds room. */
+/* The rows of a group of a level that delays reads, whose rings are long: half of w->U if a core holds few warps
+ * otherwise and more with half, and if all spilled rows have room. */
 static int32_t delay_rows(const TargetInfo *t, const WarpLevel *e, const WarpShape *w) {
   int32_t blocks = blocks_with(t, e, w, w->U);
   bool few = e->delay && w->U % 2 == 0 && blocks * w->W < tuning.warps_few && warps_spilled_rows(e) < w->G * w->U / 2;
   return few && blocks_with(t, e, w, w->U / 2) > blocks ? w->U / 2 : w->U;
 }
 
-/* Registers that a thread of the other warps has if `producers` warps of each of the `blocks` blocks of a core of
- * target `t` give theirs up. *before: those that it has before. */
+/* The registers of a thread of the warps that compute, if `producers` warps of each of the `blocks` blocks of a core of
+ * target `t` give up theirs. *before: its registers without that. */
 static int32_t consumer_registers(const TargetInfo *t, const WarpShape *w, int32_t blocks, int32_t producers,
                                   int32_t *before) {
   int32_t warps = w->W + producers;
@@ -152,22 +162,21 @@ static int32_t consumer_registers(const TargetInfo *t, const WarpShape *w, int32
   return now > MOST_CONSUMER_REGISTERS ? MOST_CONSUMER_REGISTERS : (int32_t)now;
 }
 
-/* Do tiles of `w`, of which a core has `blocks` blocks, gain from warps that only load and store? In f64 those of one
- * level a warp were measured to lose where they compute roots and a core has several blocks, and where neither is so.
- */
+/* Are tiles of `w`, of which a core has `blocks` blocks, faster with producer warps? In f64 tiles of one level a warp
+ * were measured to lose where they compute roots and a core has several blocks, and where neither is so. */
 static bool gain_by_producers(const WarpLevel *e, const WarpShape *w, int32_t blocks) {
   return warps_largest(e) == 4 || w->C > 1 || (blocks > 1) != (warps_roots(e) > 0);
 }
 
-/* Registers that threads of the other warps of `w` have where REGISTER_WARPS warps only load and store, if target `t`
- * can take the registers of these for the others, and leaves as many blocks a core; else 0. */
+/* The registers of a thread of the warps that compute, in blocks of `w` with REGISTER_WARPS producer warps, if target
+ * `t` can move registers between warps, and a core has room for as many blocks; else 0. */
 static int32_t registers_with_producers(const TargetInfo *t, const WarpShape *w) {
   int32_t before, warps = w->W + REGISTER_WARPS, now = consumer_registers(t, w, w->blocks, REGISTER_WARPS, &before);
   bool room = WARP_LANES * warps <= t->max_threads && w->blocks * WARP_LANES * warps <= t->max_threads_per_core;
   return t->moves_registers && w->W % REGISTER_WARPS == 0 && room && before < now ? now : 0;
 }
 
-/* Gives `w` such warps if schedule `s` says so, or leaves it open and they pay. */
+/* Gives `w` producer warps if schedule `s` says so, or leaves it open and they pay. */
 static void add_producers(const TargetInfo *t, const WarpLevel *e, const Schedule *s, WarpShape *w) {
   int32_t now = registers_with_producers(t, w), said = map_get(s, MAP_LOADERS);
   bool pays =
@@ -176,37 +185,36 @@ static void add_producers(const TargetInfo *t, const WarpLevel *e, const Schedul
   w->registers = w->move.producers ? now : 0;
 }
 
-/* How many rows behind those that are loaded the second-level cache is asked for. What is loaded has the time that the
- * warps of a core take for all groups of a ring but one: where that is less than memory takes to answer, it is asked
- * for earlier. */
+/* How many rows ahead of the loads rows are prefetched to the second-level cache. A load has the time that the warps of
+ * a core take for all groups of a ring but one: if that is less than the latency of memory, rows are prefetched. */
 static int32_t early_rows(const WarpLevel *e, const WarpShape *w) {
   double point = warps_slots(e, true) * (warps_largest(e) > 4 ? 2 : 1);
   double slots = point * (w->G - 1) * w->U * w->C * w->X * w->W * w->blocks;
   return slots < measured.prefetch_slots ? (int32_t)tuning.prefetch_groups * w->U : 0;
 }
 
-/* How many registers a tile of level `e` may be expected to take before they are short. Sums of several rows, at
+/* How many registers a tile of level `e` may be expected to take before registers are short. Sums of several rows, at
  * several levels of a warp or in f64, were seen to spill earlier. */
 static double most_registers(const WarpLevel *e, const WarpShape *w) {
   bool far = e->sums && e->below + e->above >= tuning.warps_far_rows, more = w->C > 1 || warps_largest(e) > 4;
   return far && more ? measured.warps_far_registers : measured.warps_registers;
 }
 
-/* Do the first and the last warp hold numbers in shared memory: as the shape says, or, where that is still open, if
- * registers are short? */
+/* Do the first and the last warp hold numbers in shared memory: as the shape says, or, where the shape leaves it open,
+ * if registers are short? */
 static bool holds_numbers(const WarpLevel *e, const WarpShape *w) {
   return w->held >= 0 ? w->held : !w->move.producers && warps_registers(e, w) > most_registers(e, w);
 }
 
-/* What a row at the left or right boundary costs, whose cells there are tested or come in two copies: more where these
- * are most of a lane's, and in f32 where roots are tested, too. */
+/* The cost of a row at the left or right boundary, whose cells there are tested or come in two copies: more where these
+ * are most of a lane's cells, and in f32 where roots are tested, too. */
 static int32_t boundary_cost(const WarpLevel *e, const WarpShape *w) {
   bool most = e->sums && !e->wraps[1] && 2 * (e->left + e->right) > w->X,
        roots = warps_roots(e) && warps_largest(e) == 4;
   return (int32_t)(most || roots ? measured.strip_slow_edge_row : measured.strip_edge_row);
 }
 
-/* Chooses the rows of a group of `w`; how many of the first of these may be written out. */
+/* Chooses the rows of a group of `w`. Returns how many of the first of these may be unrolled. */
 static int32_t choose_rows(const TargetInfo *t, const WarpLevel *e, WarpShape *w) {
   w->U = is_single_sum(e) && e->below + e->above > 1 ? group_rows(t, e, w) : round_of(e);
   int32_t all = w->U;
@@ -216,7 +224,7 @@ static int32_t choose_rows(const TargetInfo *t, const WarpLevel *e, WarpShape *w
   return all < w->U ? all : w->U;
 }
 
-/* What schedule `s` says of `id`, or `chosen` where it leaves that open. */
+/* The value of `id` in schedule `s`, or `chosen` where the schedule leaves it open. */
 #define SAID(s, id, chosen) (map_get(s, id) >= 0 ? map_get(s, id) : (chosen))
 
 WarpShape warps_shape(const TargetInfo *t, const WarpLevel *e, const Schedule *s) {
@@ -300,8 +308,8 @@ int32_t warps_kept_words(const WarpLevel *e, const WarpShape *w) {
   return words * w->C * w->X;
 }
 
-/* Registers of operands and results of the roots and quotients of a row, of one field in f32, that wait for one test;
- * where more is kept ptxas finds others for them. */
+/* Registers for the operands and results of the roots and quotients of a row that wait for one common test, of one
+ * field in f32; with more values kept, ptxas finds registers for them. */
 static int32_t waiting_registers(const WarpLevel *e, const WarpShape *w) {
   int32_t roots = w->X * warps_roots(e);
   return e->nfields > 1 || warps_largest(e) > 4

@@ -1,26 +1,29 @@
-/* warps-times.c: when each value of a level is made, and how long its rows are kept. A value can be made when the rows
- * have come that it uses, or later; between, what it uses has to be kept. Of all ways the one is taken that keeps the
- * fewest words, and among those the one that makes everything as early as can be: so sums grow row by row, and what
- * cannot be added up waits as the rows that it is made of.
+/* warps-times.c: when each value of a level is computed, and how long its rows are kept in registers.
  *
- * With integers t(v), the time of value v, and u(v), until when it is used, this is a linear program whose restrictions
- * are differences: t(v) >= t(w) + dy and u(w) >= t(v) - dy for each use of w, dy rows away, by v (where a rule may lead
- * to several rows, to the last and the first of them); words(v) (u(v) - t(v)) summed is to be least. Whether each
- * number is at least k, for every k, are yes-or-no questions of which some imply others: the least is a minimum cut (J.
- * Picard, "Maximal closure of a graph and applications to combinatorial problems", Management Science 22, 1976).
+ *   u'(y) = a u(y-1) + b u(y) + c u(y+1)     ->     when row y + 1 arrives, add its term to the sum of row y, ..
  *
- * *Times*. When row y has come, row y - t of a value is made, t being its time, and rows of a value are kept in
- * registers until what is made last of them is. A value can be made as soon as the rows have come that it uses, or
- * later; then those have to be kept. Of all ways that is taken which keeps the fewest words (a minimum cut finds it),
- * and of those the one in which all is made earliest. So an equation whose terms stand in the order of rows keeps a sum
- * for each row to be; the inverse gradient a row and a sum (all at once would be five); fdtd2d a row of each field,
- * since the third stage makes row y - 1 when the first two make row y. All fields leave a level with the same row. A
- * level that is alone in its warp (one level a warp) has times for the fields that come, too: it delays the read of a
- * field: it takes row y - t when row y has come, from the ring where it waited, if that saves a third of the words or
- * more. acoustic_wave keeps so 8 words a cell in place of 20: the coefficients and the older time level, which are read
- * at the own row alone, four rows after it came, are in no register. rician2d, which would keep 5 in place of 7, was as
- * fast before. Where a warp has several levels, all but the first have their rows from registers, where a delay saves
- * nothing. */
+ * When row y has arrived, row y - t of a value is computed, where t is the value's *time*. Rows of a value are kept in
+ * registers until the last value that uses them is computed. A value can be computed as soon as the rows that it uses
+ * have arrived, or later; until then these rows have to be kept. Of all assignments of times this file takes one that
+ * keeps the fewest words, and among those the one that computes everything earliest. So sums grow row by row, and
+ * values that cannot be added up wait as rows of their inputs. An equation whose terms stand in the order of rows keeps
+ * a sum for each row to come; the inverse gradient keeps a row and a sum (all at once would be five); fdtd2d a row of
+ * each field, since the third stage makes row y - 1 when the first two make row y. All fields leave a level with the
+ * same row.
+ *
+ * *Algorithm*. With integers t(v), the time of value v, and u(v), until when it is used, this is a linear program whose
+ * constraints are differences: t(v) >= t(w) + dy and u(w) >= t(v) - dy for each use of w, dy rows away, by v (where a
+ * rule may lead to several rows, for the last and the first of them). The sum of words(v) (u(v) - t(v)) is minimized.
+ * Whether each number is at least k, for every k, are yes-or-no questions of which some imply others: the optimum is a
+ * minimum cut (J. Picard, "Maximal closure of a graph and applications to combinatorial problems", Management Science
+ * 22, 1976).
+ *
+ * *Delayed reads*. In a level that is alone in its warp (one level a warp), the fields that arrive have times, too: the
+ * level delays the read of a field: it takes row y - t of the field when row y arrives, from the ring where the row
+ * waited. It does so if that saves a third of the words or more. So acoustic_wave keeps 8 words a cell in place of 20:
+ * the coefficients and the older time level, which are read at the own row alone, four rows after it arrived, are in no
+ * register. rician2d, which would keep 5 in place of 7, was as fast before. Where a warp has several levels, all but
+ * the first have their rows from registers, where a delay saves nothing. */
 #include "passes/tile/warps.h"
 #include "passes/base/tuning.h"
 
@@ -28,16 +31,16 @@
 
 /* ---- minimum cut */
 
-/* An edge to node `to` with what may still flow; the next of the same node. That back is number i ^ 1. */
+/* An edge to node `to` with its residual capacity `room`; the next edge of the same node. The reverse edge is number i
+ * ^ 1. */
 typedef struct Edge {
   int32_t to, next;
   int64_t room;
 } Edge;
 
-/* Nodes 0 (the source), 1 (the sink) and others; first[n]: the first edge of node n, -1: none; far[n]: edges from the
- * source, -1: it is not reached; at[n]: the edge that is tried next; queue: nodes that were reached, then edges of a
- * way.
- */
+/* Nodes 0 (the source), 1 (the sink) and others. first[n]: the first edge of node n, -1: none; far[n]: edges from the
+ * source, -1: it is not reached; at[n]: the edge that is tried next; queue: nodes that were reached, then the edges of
+ * a path. */
 typedef struct Net {
   Arena *arena;
   int32_t n, nedges, *first, *far, *at, *queue;
@@ -54,7 +57,7 @@ static void add_edge(Net *net, int from, int to, int64_t room) {
   net->first[to] = net->nedges - 1;
 }
 
-/* Finds how far each node is from the source by edges with room; is the sink reached? */
+/* Finds the distance of each node from the source by edges with room; is the sink reached? */
 static bool find_far(Net *net) {
   int n = 0;
   for (int i = 0; i < net->n; i++)
@@ -70,13 +73,13 @@ static bool find_far(Net *net) {
   return net->far[SINK] >= 0;
 }
 
-/* Has edge `i`, which leaves `node`, room, and does it lead to a node one further from the source? */
+/* Does edge `i`, which leaves `node`, have room, and lead to a node one further from the source? */
 static bool leads_on(const Net *net, int node, int i) {
   return net->edge[i].room > 0 && net->far[net->edge[i].to] == net->far[node] + 1;
 }
 
-/* Finds a shortest way from the source to the sink by edges with room, into net->queue; its number of edges, 0: there
- * is none. Edges that lead nowhere are not tried again. */
+/* Finds a shortest path from the source to the sink by edges with room, into net->queue. Returns its number of edges,
+ * 0: there is none. Edges that lead nowhere are not tried again. */
 static int find_way(Net *net) {
   int n = 0, node = SOURCE;
   while (node != SINK) {
@@ -95,7 +98,7 @@ static int find_way(Net *net) {
   return n;
 }
 
-/* Sends what fits along the `n` edges of net->queue. */
+/* Sends as much flow as possible along the `n` edges of net->queue. */
 static void send(Net *net, int n) {
   int64_t most = UNBOUND;
   for (int i = 0; i < n; i++)
@@ -106,7 +109,7 @@ static void send(Net *net, int n) {
   }
 }
 
-/* Fills the net (Dinic); then those nodes are on the source's side whose far is not negative. */
+/* Finds a maximum flow (Dinic). After it the nodes on the source's side are those whose far is not negative. */
 static void cut(Net *net) {
   while (find_far(net)) {
     for (int i = 0; i < net->n; i++)
@@ -118,8 +121,8 @@ static void cut(Net *net) {
 
 /* ---- times */
 
-/* The work on level `e`: number 2 v is t(v), 2 v + 1 u(v); each lies from lo to hi, and is at least k where node
- * node[number] + k - lo - 1 is on the source's side. late: reads of fields that come may be delayed. */
+/* The search for the times of level `e`. Number 2 v is t(v), 2 v + 1 is u(v). Each lies from lo to hi, and is at least
+ * k if node node[number] + k - lo - 1 is on the source's side. late: reads of fields that arrive may be delayed. */
 typedef struct Times {
   WarpLevel *e;
   bool late;
@@ -127,14 +130,14 @@ typedef struct Times {
   Net net;
 } Times;
 
-/* Has value `v` rows that are made at some time? */
+/* Does value `v` have rows that are computed at some time? */
 static bool is_timed(const WarpLevel *e, int v) {
   return e->value[v].wanted && !e->value[v].free && e->value[v].kind != WARP_NOTHING;
 }
 
 static int32_t larger(int32_t x, int32_t y) { return x > y ? x : y; }
 
-/* Words that a row of value `v` takes for each cell; what is outside of pieces is spilled elsewhere. */
+/* Words that a row of value `v` takes for each cell; outside values are spilled elsewhere and take none. */
 static int32_t words_of(const WarpValue *v) { return v->kind == WARP_OUTSIDE ? 0 : (type_size(v->type) + 3) / 4; }
 
 /* Finds the earliest times, and the lag. */
@@ -166,12 +169,12 @@ static void find_until(WarpLevel *e) {
     e->value[e->field[i].out].until = larger(e->value[e->field[i].out].until, e->lag);
 }
 
-/* The node that says that number `x` is at least `k`; SOURCE: it always is; SINK: it never is. */
+/* The node for "number `x` is at least `k`"; SOURCE: it always is; SINK: it never is. */
 static int node_of(const Times *p, int x, int32_t k) {
   return k <= p->lo[x] ? SOURCE : k > p->hi[x] ? SINK : p->node[x] + k - p->lo[x] - 1;
 }
 
-/* Number `x` being at least k, for any k, number `y` is at least k + more. */
+/* Adds the edges for: if number `x` is at least k, for any k, then number `y` is at least k + more. */
 static void imply(Times *p, int x, int y, int32_t more) {
   for (int32_t k = p->lo[x] + 1; k <= p->hi[x]; k++)
     if (node_of(p, y, k + more) != SOURCE)
@@ -196,7 +199,7 @@ static void find_bounds(Times *p) {
   }
 }
 
-/* Adds what value `v` gains and costs, and what its times imply. */
+/* Adds the edges of value `v`: the words that its times gain and cost, and the implications of its times. */
 static void add_value(Times *p, int v) {
   const WarpValue *x = &p->e->value[v];
   for (int32_t k = p->lo[2 * v] + 1; k <= p->hi[2 * v]; k++)
@@ -215,8 +218,8 @@ static void add_value(Times *p, int v) {
   }
 }
 
-/* What is outside of main pieces is found when it is due, if all that it is made of is kept until then; else spilled.
- */
+/* Sets the time of outside values to the row at which they are due, if all their inputs are kept until then; otherwise
+ * outside values are spilled. */
 static void wait_outside(WarpLevel *e) {
   for (int v = 0; v < e->nvalues; v++) {
     if (!e->value[v].wanted || !warps_has_boundary(e, v))
@@ -230,7 +233,7 @@ static void wait_outside(WarpLevel *e) {
   }
 }
 
-/* Finds the latest times, and how many rows values are kept. */
+/* Finds the latest times, and the greatest number of rows for which a value is kept. */
 static void find_most(WarpLevel *e) {
   e->latest = e->lag;
   for (int v = 0; v < e->nvalues; v++)
@@ -242,10 +245,10 @@ static void find_most(WarpLevel *e) {
     e->delay = larger(e->delay, warps_delay(e, n));
 }
 
-/* Nodes of a level's graph, above which times are not searched: it takes too long. */
+/* The greatest number of nodes of a level's graph with which times are searched: with more it takes too long. */
 enum { MOST_NODES = 200000 };
 
-/* Sets the times that keep the fewest words, if that is not too long a search: else the earliest remain. */
+/* Sets the times that keep the fewest words, if the search is not too long; otherwise the earliest times remain. */
 static void find_fewest(WarpLevel *e, bool late) {
   Arena *a = e->m->arena;
   Times p = {.e = e,

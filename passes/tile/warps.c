@@ -1,23 +1,21 @@
-/* warps.c: a level of the pipeline over warps: the values that a time step makes of its fields, each a row after the
- * other. Every operation has the operands that it has in the program, so results do not change by a bit: nothing is
- * reassociated.
+/* warps.c: a level of the pipeline of warps: the rows of values that a time step makes of its fields.
  *
- * *Levels*. A level is a time step: its stencils, the *stages*, one after the other. It is a list of values, each of
- * which has one at every point: the fields as they come, the operations of the stages' main pieces, the fields' new
- * values. A field that no stage writes is passed on. Every operation has the operands that it has in the program:
- * nothing is reassociated. */
+ * A level is a time step: its stencils, the *stages*, one after the other. It is a list of values, each of which has
+ * one number at every point: the fields as they arrive, the operations of the stages' main pieces, the fields' new
+ * values. A field that no stage writes is passed on. Every operation has the operands that it has in the program, so
+ * results do not change by a bit: nothing is reassociated. */
 #include "passes/tile/warps.h"
 #include "passes/base/tuning.h"
 
 #include <string.h>
 
-/* A level in the making; why: it does not fit. */
+/* A level that is being made; why: the reason why it does not fit. */
 typedef struct Making {
   WarpLevel *e;
   const char *why;
 } Making;
 
-/* Keeps the first reason. */
+/* Notes why the level does not fit; the first reason counts. */
 static void reject(Making *k, const char *why) { k->why = k->why ? k->why : why; }
 
 const Box *warps_region(const WarpLevel *e) { return &e->m->fields[e->field[0].field].box; }
@@ -30,7 +28,7 @@ const Probe *warps_probe(const WarpLevel *e, int v) {
 
 /* ---- values */
 
-/* A new value of that kind; its number. */
+/* Adds a value of that kind; returns its number. */
 static int32_t add_value(Making *k, WarpKind kind, Type t) {
   WarpLevel *e = k->e;
   WarpValue v = {.kind = kind, .type = t, .outside = -1, .carries = -1};
@@ -38,16 +36,16 @@ static int32_t add_value(Making *k, WarpKind kind, Type t) {
   return e->nvalues - 1;
 }
 
-/* Value number `v` uses `use`. */
+/* Adds `use` to the uses of value number `v`. */
 static void add_use(Making *k, int32_t v, WarpUse use) {
   WarpValue *x = &k->e->value[v];
   ARENA_PUSH(k->e->m->arena, x->uses, x->nuses, use);
 }
 
-/* The place of `sees` for field `f` before stage `s`. */
+/* The entry of `sees` for field `f` before stage `s`. */
 static int32_t *seen(WarpLevel *e, int s, int f) { return &e->sees[s * e->m->nfields + f]; }
 
-/* The value of field `f` as it comes to the level. */
+/* Adds the value of field `f` that arrives at the level. */
 static int32_t input_of(Making *k, int f) {
   int32_t v = add_value(k, WARP_INPUT, k->e->m->fields[f].type);
   k->e->value[v].field = f;
@@ -56,7 +54,7 @@ static int32_t input_of(Making *k, int f) {
 
 static int32_t larger(int32_t x, int32_t y) { return x > y ? x : y; }
 
-/* Notes by which rules access `op` from the points of `box`, use `u`, leaves the field's region. */
+/* Notes the rules by which access `op` from the points of `box`, use `u`, leaves the field's region. */
 static void note_rules(Making *k, const Box *box, const Op *op, WarpUse *u) {
   WarpLevel *e = k->e;
   Rules rules = access_rules(e->m, box, op->sym, op->off);
@@ -75,13 +73,13 @@ static void note_rules(Making *k, const Box *box, const Op *op, WarpUse *u) {
   }
 }
 
-/* A use of value `v` that many rows and columns away. */
+/* A use of value `v`, `dy` rows and `dx` columns away. */
 static WarpUse plain_use(int32_t v, int64_t dy, int64_t dx) {
   int32_t y = (int32_t)dy, x = (int32_t)dx;
   return (WarpUse){.value = v, .off = {y, x}, .lo = {y, x}, .hi = {y, x}};
 }
 
-/* What operand `x` of stage `s` in piece `p` is a use of. */
+/* Operand `x` of stage `s` in piece `p`, as a use of a value. */
 static WarpUse use_of(Making *k, int s, const Piece *p, const Value *x) {
   const Op *op = x->def;
   WarpLevel *e = k->e;
@@ -96,7 +94,7 @@ static WarpUse use_of(Making *k, int s, const Piece *p, const Value *x) {
   return u;
 }
 
-/* The values of the body of piece `p` of stage `s`. */
+/* Adds the values of the body of piece `p` of stage `s`. */
 static void add_body(Making *k, int s, const Piece *p) {
   WarpLevel *e = k->e;
   int n = body_number(p->body);
@@ -130,14 +128,15 @@ static bool reads_beside(const Piece *p) {
   return beside;
 }
 
-/* Is piece `p` rather that of nearly all points than `best` (NULL: there is none yet)? It has more free dimensions; of
- * two that have as many, a wide strip among them perhaps, the one that reads other points than its own. */
+/* Is piece `p` more likely than `best` (NULL: none yet) the piece of nearly all points? It is if it has more free
+ * dimensions; of two that have as many, one of which may be a wide strip, the one that reads other points than its
+ * own. */
 static bool is_rather_main(Arena *a, const Piece *p, const Piece *best) {
   int more = best ? free_dimensions(a, &p->box) - free_dimensions(a, &best->box) : 1;
   return more > 0 || (more == 0 && reads_beside(p) && !reads_beside(best));
 }
 
-/* The main piece of stage `s` of those that compute field `f`. */
+/* The main piece of stage `s` among those that compute field `f`. */
 static const Piece *main_piece_of(const WarpLevel *e, int s, int f) {
   const Piece *best = NULL;
   for (int i = 0; i < e->st[s].npieces; i++) {
@@ -148,8 +147,8 @@ static const Piece *main_piece_of(const WarpLevel *e, int s, int f) {
   return best;
 }
 
-/* Does field `f` have a value outside of main piece `p` of stage `s`? Another piece may give it one without reading any
- * field; a temp field has no other. */
+/* Does field `f` have a value outside of main piece `p` of stage `s`? A temp field has one there only if it was written
+ * before, or if another piece writes it, which need not read any field. */
 static bool has_outside(const WarpLevel *e, int s, int f, const Piece *p) {
   bool has = !e->m->fields[f].temp || e->sees[s * e->m->nfields + f] >= 0;
   for (int i = 0; i < e->st[s].npieces; i++)
@@ -157,8 +156,8 @@ static bool has_outside(const WarpLevel *e, int s, int f, const Piece *p) {
   return has && box_inside(&e->m->fields[f].box, &p->box) != 1;
 }
 
-/* The value that field `f` has outside of main piece `p` of stage `s`: by other pieces, or the one before. -1: it has
- * none, or there are no such points. */
+/* Adds the value that field `f` has outside of main piece `p` of stage `s`: of other pieces, or the one before. -1: it
+ * has none, or there are no such points. */
 static int32_t add_outside(Making *k, int s, int f, const Piece *p) {
   WarpLevel *e = k->e;
   if (!has_outside(e, s, f, p))
@@ -183,7 +182,7 @@ static int32_t add_outside(Making *k, int s, int f, const Piece *p) {
   return v;
 }
 
-/* Adds what stage `s` makes of field `f`; the number of the new value. */
+/* Adds the value that stage `s` makes of field `f`; returns its number. */
 static int32_t add_new(Making *k, int s, int f) {
   WarpLevel *e = k->e;
   const Piece *p = main_piece_of(e, s, f);
@@ -201,7 +200,7 @@ static int32_t add_new(Making *k, int s, int f) {
   return v;
 }
 
-/* Adds stage `s`, whose fields are as `sees` says; those of the stage after it are set. */
+/* Adds stage `s`, which reads the fields as `sees` says; sets `sees` for the stage after it. */
 static void add_stage(Making *k, int s) {
   WarpLevel *e = k->e;
   const Stencil *st = &e->st[s];
@@ -219,7 +218,7 @@ static void add_stage(Making *k, int s) {
 
 /* ---- fields */
 
-/* Is value `v` wanted, and what it uses? */
+/* Marks value `v`, and all values that it uses, as wanted. */
 static void want(WarpLevel *e, int32_t v) {
   if (e->value[v].wanted)
     return;
@@ -228,7 +227,7 @@ static void want(WarpLevel *e, int32_t v) {
     want(e, e->value[v].uses[i].value);
 }
 
-/* The first value of field `f`, if it comes to the level: the one that no stage made. -1: there is none. */
+/* The value of field `f` that arrives at the level, which no stage made. -1: there is none. */
 static int32_t first_value(const WarpLevel *e, int f) {
   for (int v = 0; v < e->nvalues; v++)
     if (e->value[v].kind == WARP_INPUT && e->value[v].field == f)
@@ -244,7 +243,7 @@ static bool is_written(const WarpLevel *e, int f) {
   return false;
 }
 
-/* Finds the fields that go from level to level, and what is wanted for them. */
+/* Finds the fields that go from level to level, and marks the values that they need as wanted. */
 static void find_fields(Making *k) {
   WarpLevel *e = k->e;
   for (int f = 0; f < e->m->nfields; f++)
@@ -261,9 +260,9 @@ static void find_fields(Making *k) {
   }
 }
 
-/* ---- what fits */
+/* ---- which steps fit */
 
-/* Why the step of `m` does not fit, as far as that can be told without its values. */
+/* The reason why the step of `m` does not fit, as far as it can be told without the step's values; NULL: none. */
 static const char *why_not_step(const Module *m, int n, const Stencil *st) {
   if (m->grid.rank != 2)
     return "the grid has not two dimensions";
@@ -277,10 +276,10 @@ static const char *why_not_step(const Module *m, int n, const Stencil *st) {
   return NULL;
 }
 
-/* Is the region of field `f` that of all that goes from level to level? */
+/* Does field `f` have the region of the fields that go from level to level? */
 static bool is_on_region(const WarpLevel *e, int f) { return box_equal(&e->m->fields[f].box, warps_region(e)); }
 
-/* Why field `f` does not fit. A temp one may have another region, of which nothing is ever read beyond. */
+/* The reason why field `f` does not fit. A temp field may have another region, if nothing reads beyond it. */
 static const char *why_not_field(const WarpLevel *e, int f) {
   const Field *field = &e->m->fields[f];
   int32_t size = type_size(field->type);
@@ -290,7 +289,7 @@ static const char *why_not_field(const WarpLevel *e, int f) {
                                                                  : NULL;
 }
 
-/* Rejects what the fields of level k->e are not fit for. */
+/* Rejects fields that do not fit level k->e. */
 static void check_fields(Making *k) {
   WarpLevel *e = k->e;
   if (!e->nfields || e->nfields > MAX_WARP_FIELDS)
@@ -315,7 +314,7 @@ static void check_fields(Making *k) {
     }
 }
 
-/* Do points `off` away from those of `box` that are in the region lie in it, too? */
+/* Are the points at offset `off` from those points of `box` that are in the region in the region, too? */
 static bool stays_inside(const WarpLevel *e, const Box *box, const int64_t *off) {
   const Box *all = warps_region(e);
   bool inside = true;
@@ -327,9 +326,9 @@ static bool stays_inside(const WarpLevel *e, const Box *box, const int64_t *off)
   return inside;
 }
 
-/* Rejects accesses beyond the region of a field by another rule in a dimension that is periodic for one, and those
- * beyond the region of a field that has one of its own, or in it and beyond that of all others: nothing is made there.
- */
+/* Rejects, in a dimension that is periodic for one field, accesses beyond a field's region by another rule. For a field
+ * with a region of its own, rejects accesses beyond that region, and accesses in it that are beyond the region of all
+ * others: nothing is computed there. */
 static void check_rules(Making *k) {
   const WarpLevel *e = k->e;
   for (int s = 0; s < e->n && e->nfields; s++)
@@ -352,7 +351,7 @@ static void check_rules(Making *k) {
 
 /* ---- reach */
 
-/* Notes that the level reads as far as `x` does. */
+/* Widens the level's reach to that of `x`. */
 static void add_reach(WarpLevel *e, const WarpValue *x) {
   e->below = larger(e->below, x->lo[0]);
   e->above = larger(e->above, x->hi[0]);
@@ -360,7 +359,7 @@ static void add_reach(WarpLevel *e, const WarpValue *x) {
   e->right = larger(e->right, x->hi[1]);
 }
 
-/* Finds how far each value reads, and the level: what leaves it, and what probes see. */
+/* Finds how far each value reads, and how far the level does: the values that leave it, and those that probes see. */
 static void find_reach(WarpLevel *e) {
   for (int v = 0; v < e->nvalues; v++) {
     WarpValue *x = &e->value[v];
@@ -382,7 +381,7 @@ static void find_reach(WarpLevel *e) {
 
 bool warps_has_boundary(const WarpLevel *e, int v) { return e->value[v].kind == WARP_NEW && e->value[v].outside >= 0; }
 
-/* Of each value the one new value that is made of it, in to; -1: none, -2: several. */
+/* Sets to[v] to the one new value for which value v is used; -1: none, -2: several. */
 static void find_ends(const WarpLevel *e, int32_t *to) {
   for (int v = 0; v < e->nvalues; v++)
     to[v] = -1;
@@ -393,8 +392,8 @@ static void find_ends(const WarpLevel *e, int32_t *to) {
     }
 }
 
-/* The value that can carry the outside value of new value `v` from time `time` to the next, -1: there is none. Where a
- * point is outside of the main piece nobody needs what only `v` is made of. */
+/* The value that can carry the outside value of new value `v` from time `time` to the next, -1: there is none. A value
+ * that is used for `v` alone is not needed at points outside of the main piece. */
 static int32_t carrier_of(const WarpLevel *e, const int32_t *to, int v, int time) {
   for (int w = 0; w < e->nvalues; w++) {
     const WarpValue *x = &e->value[w];
@@ -404,7 +403,7 @@ static int32_t carrier_of(const WarpLevel *e, const int32_t *to, int v, int time
   return -1;
 }
 
-/* Finds what sums can carry. */
+/* Finds the sums that carry outside values. */
 static void find_carriers(WarpLevel *e) {
   int32_t *to = ARENA_ARRAY(e->m->arena, int32_t, e->nvalues);
   find_ends(e, to);
@@ -420,7 +419,7 @@ static void find_carriers(WarpLevel *e) {
   }
 }
 
-/* Is all that is kept made by an operation, and used a row later for the last time? */
+/* Are all kept values results of operations that are used for the last time one row later? */
 static bool keeps_sums(const WarpLevel *e) {
   bool sums = true;
   for (int v = 0; v < e->nvalues; v++)
@@ -428,7 +427,7 @@ static bool keeps_sums(const WarpLevel *e) {
   return sums;
 }
 
-/* The level of the `n` stages at `st`, as far as its values fit. */
+/* Makes the level of the `n` stages at `st`, as far as its values fit. */
 static void make_level(Making *k, int n, const Stencil *st) {
   WarpLevel *e = k->e;
   Arena *a = e->m->arena;
@@ -449,7 +448,7 @@ static void make_level(Making *k, int n, const Stencil *st) {
   find_reach(e);
 }
 
-/* The level `e`, all but its times being known, with those of its values; late: it may delay reads. */
+/* A copy of level `e` with its times, and those of its values; late: it may delay reads. */
 static WarpLevel *with_times(const WarpLevel *e, bool late) {
   WarpLevel *out = ARENA_NEW(e->m->arena, WarpLevel);
   *out = *e;
@@ -462,8 +461,8 @@ static WarpLevel *with_times(const WarpLevel *e, bool late) {
   return out;
 }
 
-/* Does level `late`, which delays reads, keep so many words fewer than `e`, the same one, that it pays? Rings are
- * longer then, and rows have places that are reckoned. */
+/* Does level `late`, which delays reads, keep so many fewer words than `e`, the same level without, that it pays? With
+ * delayed reads rings are longer, and places of rows in them have to be computed. */
 static bool saves_enough(const WarpLevel *e, const WarpLevel *late) {
   static const WarpShape cell = {.X = 1, .C = 1};
   return warps_kept_words(late, &cell) <= tuning.pipeline_late * warps_kept_words(e, &cell);
