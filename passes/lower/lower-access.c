@@ -1,29 +1,23 @@
-/* lower-access.c: one access of a field made into kernel IR, with the field's outside rule, from coordinates that the
- * caller gives.
+/* lower-access.c: lowers one access of a field to kernel IR, with the field's outside rule, from given coordinates.
  *
- * An outside rule acts on each dimension by itself, so each dimension is treated by itself, and only where the access
- * can leave the field's region.
- *
- * `access_global` and `access_array` make an access from coordinates that the caller has. A rule costs something only
- * in dimensions where the access can leave the field's region for some params. `stencil_values` computes all pieces of
- * a stencil at a point and selects, the piece with the fewest fixed dimensions first, so that one test decides for most
- * points. */
+ * An outside rule acts on each dimension independently, so the code treats each dimension by itself. It emits code for
+ * a rule only in dimensions where the access can leave the field's region for some params. */
 #include "passes/tile/mapping.h"
 #include "passes/lower/lower.h"
 
-/* The op that brings a coordinate into a region by `rule`, or keeps it there if that has none. */
+/* The op that maps a coordinate into a region by `rule`; without a rule, the op that keeps it there. */
 static Opcode map_op(OutsideRule rule) {
   Opcode map = outside_map(rule);
   return map == OP_COUNT ? OP_GUARD : map;
 }
 
-/* x + off as an op of its own. */
+/* x + off, as an op. */
 static Value *plus(Builder *b, Value *x, int64_t off) {
   return off ? build2(b, OP_ADD, x, build_int(b, x->type, off)) : x;
 }
 
-/* Does at + off lie in the field's region in the dimensions whose rule is a constant, or those where it leads to
- * another point nearby (`leads`)? NULL if there are none. */
+/* Does at + off lie in the field's region, in the dimensions with a constant rule, or (`leads`) in those whose rule
+ * leads to another point nearby? NULL if there are no such dimensions. */
 static Value *inside_where(Builder *b, const Module *m, int field, const Rules *rules, bool leads, Value *const *at,
                            const int64_t *off) {
   const Field *f = &m->fields[field];
@@ -67,8 +61,8 @@ Value *guarded_place(Builder *b, const Field *f, const Rules *rules, Value *cons
   return build_map(b, map_op(rules->dim[d]), at[d], off[d], f->box.lo[d], affine_add_const(f->box.hi[d], 1 - n));
 }
 
-/* The access to a field with a constant outside, not guarded: nothing is loaded where the constant holds. In other
- * dimensions its rules lead on. */
+/* The access to a field with a constant outside rule, without guards. It loads nothing where the constant applies; in
+ * the other dimensions the field's rules map the coordinates. */
 static Value *load_or_constant(Builder *b, const Module *m, int field, int buffer, const Rules *rules, Value *const *at,
                                const int64_t *off) {
   const Field *f = &m->fields[field];
@@ -104,7 +98,7 @@ Value *access_global(Builder *b, const Module *m, int field, int buffer, const R
   return inside_or_constant(b, m, field, rules, at, off, v);
 }
 
-/* The work of access_beside. */
+/* The arguments of access_beside. */
 typedef struct Beside {
   Builder *b;
   const Field *f;
@@ -116,8 +110,8 @@ typedef struct Beside {
   void *user;
 } Beside;
 
-/* The access with the offsets to[0 .. d - 1] found. Where a rule leads elsewhere than the offset the value is selected
- * by how far it leads. */
+/* Builds the access for given offsets to[0 .. d - 1]. Where the rule of dimension `d` leads to another offset, the
+ * value is selected by the actual distance. */
 static Value *beside_from(const Beside *k, int d, int64_t *to) {
   if (d >= k->rank || d >= MAX_RANK)
     return k->fn(k->user, k->field, k->ver, to);

@@ -1,7 +1,7 @@
 /* lower-body.c: lowers the bodies of pieces and stencils to kernel IR at one point. */
 #include "passes/lower/lower.h"
 
-/* An access that a Point has already built: its field, offset and rules, and the value. */
+/* An access that a Point has built: its field, offset, rules and value. */
 struct SeenAccess {
   int32_t field;
   int64_t off[MAX_RANK];
@@ -9,7 +9,7 @@ struct SeenAccess {
   Value *value;
 };
 
-/* Do the two accesses mean the same? */
+/* Are the two accesses the same? */
 static bool same_access(const struct SeenAccess *x, const struct SeenAccess *y) {
   for (int d = 0; d < MAX_RANK; d++)
     if (x->off[d] != y->off[d] || x->rules.dim[d] != y->rules.dim[d])
@@ -63,7 +63,7 @@ bool stencils_use_step(int n, const Stencil *st) {
   return false;
 }
 
-/* A copy of the pure op `op` on the values that `map` has for its operands. */
+/* A copy of the pure op `op`, with operands from `map`. */
 static Value *copy_op(Builder *b, const Op *op, Value *const *map) {
   Value **operands = ARENA_ARRAY(b->arena, Value *, op->noperands);
   for (int i = 0; i < op->noperands; i++)
@@ -75,8 +75,8 @@ static Value *copy_op(Builder *b, const Op *op, Value *const *map) {
   return r->results[0];
 }
 
-/* The element op `op` as a load from its array's buffer (lowering_new), at `index` clamped to the array; 0 if the
- * array is empty, which one of two indices is not, by checks when launching. */
+/* Lowers the element op `op` to a load from the buffer of its array (lowering_new), at `index` clamped to the array.
+ * The value is 0 if the array is empty. An array with two indices is never empty: launches check that. */
 static Value *element_value(const Module *m, Builder *b, const Op *op, Value *index) {
   const ParamArray *p = &m->param_arrays[op->sym];
   Value *at = build_map(b, OP_CLAMP, index, 0, affine_const(0), affine_add_const(p->extent, -1));
@@ -91,19 +91,20 @@ static Value *element_value(const Module *m, Builder *b, const Op *op, Value *in
 Value *body_op(Point *p, Builder *b, const Op *op, Value *const *map) {
   if (op->code == OP_ELEMENT)
     return element_value(p->m, b, op, map[op->operands[0]->id]);
-  if (op->code == OP_INDEX && op->sym == p->m->grid.rank) /* of a slice: its number */
+  if (op->code == OP_INDEX && op->sym == p->m->grid.rank) /* the number of the slice */
     return build2(b, OP_ADD, build_dim(b, OP_BLOCK, op->sym), build_affine(b, p->m, p->m->slice_of->grid.lo[0]));
   return op->code == OP_INDEX ? p->index[op->sym] : op->code == OP_STEP ? p->step : copy_op(b, op, map);
 }
 
 /* ---- tests for what is beyond an edge */
 
-/* How deep a sum is looked into, how large its constants are at most, and how many points an edge has at most: beyond a
- * bound deep inside the grid many tiles lie, and inside is not what is left. */
+/* SUM_DEPTH: the greatest depth of a sum that is analysed. MOST_CONSTANT: the largest constant in it. EDGE_WIDTH: the
+ * most points beyond a bound at an edge; if a bound is deep inside the grid, many tiles lie beyond it, so `inside` does
+ * not describe most tiles. */
 enum { SUM_DEPTH = 8, MOST_CONSTANT = INT32_MAX, EDGE_WIDTH = 64 };
 
-/* Adds `v`, `sign` times, to *sum if it is a sum of constants, integer params and at most one coordinate, whose
- * dimension goes to *d (MAX_RANK: there was none yet); false: it is not. */
+/* If `v` is a sum of constants, integer params and at most one coordinate, adds `sign` times `v` to *sum without the
+ * coordinate, and sets *d to the coordinate's dimension (MAX_RANK before: there was none yet). Else false. */
 static bool add_sum(Arena *a, const Value *v, int64_t sign, int depth, Affine *sum, int *d) {
   const Op *op = v->def;
   if (!op || v->type != TY_I64 || depth == 0)
@@ -120,9 +121,8 @@ static bool add_sum(Arena *a, const Value *v, int64_t sign, int depth, Affine *s
   return true;
 }
 
-/* The comparison `op` of a coordinate of `piece` with a bound that only points at an edge of the piece are beyond, as
- * many as a small constant says, as a test for the others, which passes know how to do without inside; NULL: it is
- * none. */
+/* If `op` compares a coordinate of `piece` with a bound that only a small constant number of points at an edge of the
+ * piece exceed, builds it as the negation of an `inside`, which later passes can remove from inner tiles. Else NULL. */
 static Value *edge_test(Point *p, Builder *b, const Piece *piece, const Op *op) {
   Arena *a = b->arena;
   bool above = op->code == OP_GT;
@@ -169,7 +169,7 @@ Value **piece_values(Point *p, Builder *b, const Piece *piece) {
   return out;
 }
 
-/* The numbers of the pieces of `st`, those with more free dimensions first, else in their order. */
+/* The numbers of the pieces of `st`, sorted by falling number of free dimensions; pieces with as many stay in order. */
 static int *main_first(Arena *a, const Stencil *st) {
   int *order = ARENA_ARRAY(a, int, st->npieces);
   int n = 0;
@@ -180,14 +180,15 @@ static int *main_first(Arena *a, const Stencil *st) {
   return order;
 }
 
-/* Is the point in piece i? Built once for each i, kept in `tests`. */
+/* Is the point in piece i? Builds each test once, and keeps it in `tests`. */
 static Value *piece_test(Point *p, Builder *b, const Stencil *st, int i, Value **tests) {
   if (!tests[i])
     tests[i] = build_inside(b, p->m->grid.rank, p->index, &st->pieces[i].box);
   return tests[i];
 }
 
-/* The new value of `field` at the point: a chain of selects over the pieces in `order`, whose values are `values`. */
+/* The new value of `field` at the point: a chain of selects over the pieces in `order`; values[i] are the target values
+ * of piece i. */
 static Value *chain(Point *p, Builder *b, const Stencil *st, int field, const int *order, Value **const *values,
                     Value **tests, Value *v) {
   for (int k = st->npieces - 1; k >= 0; k--) {

@@ -1,14 +1,15 @@
-/* lower-host.c: buffers, kernels and their names, and the host part of the paper's Algorithm 5: launches, swaps, the
- * remainder of the time steps.
+/* lower-host.c: makes buffers, kernels and their names, and the host part of the paper's Algorithm 5: launches, swaps,
+ * and launches for remaining time steps.
  *
- * Some kernels are faster but suit only some params, such as a kernel that moves whole vectors if rows are multiples of
- * 16 bytes. A lowering then makes two kernels: `kernel_multiple` notes the required multiples, `kernel_instead` the
- * kernel for all other params (see docs/ir.md). The host part chooses between them for each run. */
+ * Some kernels are faster but only valid for some params, such as a kernel that moves whole vectors if rows are
+ * multiples of 16 bytes. A lowering then makes two kernels: `kernel_multiple` records the required multiples,
+ * `kernel_instead` the kernel for all other params (see docs/ir.md). The host part chooses between them for each
+ * run. */
 #include "passes/lower/lower.h"
 
 #include <string.h>
 
-/* Adds the buffer of `copy` of field `f`. */
+/* Adds the buffer for copy `copy` of field `f`. */
 static void add_buffer(Lowering *lo, int f, int copy) {
   Module *out = lo->out;
   const char *name = out->fields[f].name;
@@ -17,8 +18,8 @@ static void add_buffer(Lowering *lo, int f, int copy) {
   ARENA_PUSH(out->arena, out->buffers, out->nbuffers, b);
 }
 
-/* Adds the buffers of the launch-time arrays, the module's first: array number i is buffer i. Each has a name of its
- * own: backward programs have fields and arrays that are called alike. */
+/* Adds the buffers of the launch-time arrays, the module's first buffers: array number i is buffer i. Their names are
+ * unique, because in backward programs a field and an array may have the same name. */
 static void add_param_buffers(Module *out) {
   for (int i = 0; i < out->nparam_arrays; i++) {
     const ParamArray *a = &out->param_arrays[i];
@@ -30,7 +31,7 @@ static void add_param_buffers(Module *out) {
   }
 }
 
-/* Copies the checks of the module, so that more can be added. */
+/* Copies the module's list of checks, so that more can be added. */
 static void own_checks(Module *out) {
   const Check *checks = out->checks;
   int n = out->nchecks;
@@ -40,7 +41,7 @@ static void own_checks(Module *out) {
     ARENA_PUSH(out->arena, out->checks, out->nchecks, checks[i]);
 }
 
-/* Notes in first and second which fields the `n` launches at `l` need a buffer for, and another one. */
+/* Sets first[f] for fields that the `n` launches at `l` use, and second[f] for those that need a second buffer. */
 static void note_buffers(int n, Launch *const *l, bool *first, bool *second) {
   for (int i = 0; i < n; i++)
     for (int k = 0; k < l[i]->nuses; k++) {
@@ -50,15 +51,14 @@ static void note_buffers(int n, Launch *const *l, bool *first, bool *second) {
     }
 }
 
-/* The names of the first `n` kernels by their hashes, in `size` places, a power of two, at most half of which are
- * taken.
- */
+/* A hash table of the names of the first `n` kernels, with `size` places, a power of two, of which at most half are
+ * taken. */
 typedef struct KernelNames {
   int32_t n, size;
   const char **at;
 } KernelNames;
 
-/* The place of `name`: where it is, or where it belongs. */
+/* The place of `name` in the table, or the free place where it belongs. */
 static const char **name_place(const KernelNames *names, const char *name) {
   uint32_t hash = 2166136261u; /* FNV-1a */
   for (const char *c = name; *c; c++)
@@ -69,7 +69,7 @@ static const char **name_place(const KernelNames *names, const char *name) {
   return &names->at[i];
 }
 
-/* Takes in the names of kernels that came since. */
+/* Adds the names of kernels that were made since the last call. */
 static void note_names(KernelNames *names, const Module *out) {
   if (names->size < 2 * out->nkernels + 2) {
     names->size = names->size ? names->size : 64;
@@ -82,7 +82,7 @@ static void note_names(KernelNames *names, const Module *out) {
     *name_place(names, out->kernels[names->n].name) = out->kernels[names->n].name;
 }
 
-/* An identifier for `name` that no kernel has yet. */
+/* An identifier made from `name` that no kernel has yet. */
 static const char *unique_name(const Lowering *lo, const char *name) {
   const Module *out = lo->out;
   const char *base = arena_identifier(out->arena, name), *s = base;
@@ -189,7 +189,7 @@ int vector_cells(Type t, int V) {
   return n > 1 ? n : 1;
 }
 
-/* Are the bounds of the boxes alike in dimension `d`? */
+/* Do the boxes have the same bounds in dimension `d`? */
 static bool same_bounds(const Box *x, const Box *y, int d) {
   return affine_equal(x->lo[d], y->lo[d]) && affine_equal(x->hi[d], y->hi[d]);
 }
@@ -202,9 +202,9 @@ static bool all_dense(const Module *m) {
   return dense;
 }
 
-/* Is field `f`, rows of whose points in the last dimension are those of the grid, one whose rows are whole vectors of
- * those that V cells of a lane make? Has `kernel` launched only where it is so. Where points beyond the rows are
- * images, rows must have whole lanes of points, too. */
+/* Do the rows of field `f`, which has the grid's points in the last dimension, consist of whole vectors for lanes of V
+ * cells? Restricts `kernel` to params for which they do. If points beyond the ends of rows are images, rows must also
+ * consist of whole lanes. */
 static bool whole_rows(Lowering *lo, const Launch *l, int kernel, const Field *f, int V) {
   const Module *m = l->m;
   Arena *a = lo->out->arena;
@@ -235,7 +235,7 @@ bool *kernel_vectors(Lowering *lo, const Launch *l, int kernel, int V) {
 /* Adds an op to a sequence. */
 static void push_host_op(Lowering *lo, HostSeq *seq, HostOp op) { ARENA_PUSH(lo->out->arena, seq->ops, seq->nops, op); }
 
-/* Adds to `seq` the swaps that have to follow launch `l`. */
+/* Adds the swaps that must follow launch `l` to `seq`. */
 static void push_swaps(Lowering *lo, HostSeq *seq, const Launch *l) {
   LaunchSwap *swaps;
   int n = launch_swaps(l, &swaps);
@@ -246,7 +246,7 @@ static void push_swaps(Lowering *lo, HostSeq *seq, const Launch *l) {
                           .b = lo->copy[swaps[i].copy][swaps[i].of]});
 }
 
-/* The stage of stencil number `i` of the step; beyond all of them: that of everything that is left. */
+/* The stage of stencil number `i` of the step; INT32_MAX if there is no such stencil. */
 static int stage_of(const Module *m, int64_t i) { return i < m->nstencils ? m->stencils[i].stage : INT32_MAX; }
 
 void host_swaps(Lowering *lo, HostSeq *seq, const Launch *l) {
@@ -301,11 +301,12 @@ bool lower_has_check(const Module *out, Affine value) {
   return false;
 }
 
-/* Adds the check that kernel `k` needs no more blocks in dimension `d` than the target starts, if one can ever be
- * missing. */
+/* Adds a check that kernel `k` needs no more blocks in dimension `d` than the target can start, unless that always
+ * holds. */
 static void check_grid(Lowering *lo, const Kernel *k, int d) {
   Module *out = lo->out;
-  bool shares = k->rank > GRID_RANK && d <= k->rank - GRID_RANK; /* with another one: plan_blocks sees to it */
+  bool shares = k->rank > GRID_RANK &&
+                d <= k->rank - GRID_RANK; /* members share this dimension with others: plan_blocks sees to it */
   int64_t limit = shares ? 0 : lo->c->target->max_grid[k->rank - 1 - d], points;
   if (limit <= 0 || limit >= INT32_MAX || __builtin_mul_overflow(limit, (int64_t)k->tile[d], &points))
     return;
@@ -338,7 +339,7 @@ static bool is_probe_kernel(const Module *out, const Kernel *k, int probe) {
   return false;
 }
 
-/* Gives probe number `i` its launches, which are among those of the inits. */
+/* Moves the launches of probe number `i` from the init sequence to the probe. */
 static void take_launches(Module *out, int i) {
   HostSeq *init = &out->host.init;
   int n = 0;
@@ -352,7 +353,7 @@ static void take_launches(Module *out, int i) {
   init->nops = n;
 }
 
-/* Gives the probes what they have in kernel IR. */
+/* Makes the probes' kernel IR: they lose their bodies and get launches. */
 static void lower_probes(Lowering *lo) {
   Module *out = lo->out;
   Probe *probes = ARENA_ARRAY(out->arena, Probe, out->nprobes + 1);

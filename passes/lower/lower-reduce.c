@@ -1,38 +1,41 @@
-/* lower-reduce.c: reductions as kernels, in the order of combination that run.h ("Reductions") fixes for all devices.
+/* lower-reduce.c: lowers reductions to kernels. All devices combine values in the order that run.h ("Reductions")
+ * fixes. That order is part of a reduction's meaning, so schedule, tile and number of processors change no bit of the
+ * result. There are no atomics.
  *
- * All lowerings make the same of a reduction `r` (ir.md): two kernels and a scratch buffer `r.blocks`. The order in
- * which values are combined is a part of what a reduction means, so the schedule, the tile and the number of processors
- * change no bit of the result. There are no atomics.
+ * All lowerings make the same of a reduction `r` (ir.md): two kernels and a scratch buffer `r.blocks`.
  *
- * - The region is cut into rows: its lines along the last dimension; of a region of rank 1, runs of 2048 points. Row n
- *   goes to block n mod 1024, point p of a row to lane p mod 256, in rising order.
- * - Kernel `PROGRAM_reduce_r` has 1024 blocks. With threads a lane is a thread; the 256 values of a block are combined
- *   pairwise, 128, 64 and 32 apart through shared memory, 16 to 1 apart by shuffles. Without threads the lanes are an
- *   array, and the loops over them have independent iterations. Block b leaves its value in element b; one without rows
- *   leaves the identity.
- * - Kernel `PROGRAM_reduce_r_all` has one block, which combines the 1024 values in the same way and leaves the result
- *   in element 0.
+ * - The region is cut into rows: its lines along the last dimension, or, for a region of rank 1, runs of 2048 points.
+ *   Row n belongs to block n mod 1024, point p of a row to lane p mod 256, in rising order.
+ * - Kernel `PROGRAM_reduce_r` has 1024 blocks. With threads, a lane is a thread; the 256 values of a block are combined
+ *   pairwise, at distances 128, 64 and 32 through shared memory, at distances 16 to 1 by shuffles. Without threads, the
+ *   lanes are an array, and the iterations of the loops over them are independent. Block b stores its value to element
+ *   b; a block without rows stores the identity.
+ * - Kernel `PROGRAM_reduce_r_all` has one block. It combines the 1024 values in the same way and stores the result to
+ *   element 0.
  *
- * A region of one row, whatever the params are, is one kernel of one block that does both. Without threads a region of
- * at most 8192 points, whatever the params are, is that, too: the thread that launches runs it, and wakes no other.
+ * Special cases:
  *
- * Where a reduction has a value for each member (Reduction.each) both kernels, or the one, have as many blocks for each
- * of them, along dimension 0, and a second buffer, `r.members`, has the values.
+ * - If the region has one row for all params, one kernel of one block does both. Without threads that also holds if the
+ *   region has at most 8192 points for all params: the launching thread runs the kernel, and wakes no other thread.
+ * - If a reduction has a value for each member (Reduction.each), the kernels have that many blocks for each member,
+ *   along dimension 0; a second buffer, `r.members`, holds the values.
  *
- * Threads work on four points of a row together, so that four loads are under way; the order stays the same. A row
- * costs a division in three dimensions, a point none.
+ * A thread works on four points of a row at a time, so that four loads are in flight; the order of combination stays
+ * the same. In three dimensions a row costs a division; a point costs none.
  *
- * Updates of a state within a step are made by the same kernels, whose result goes to the state; updates without a
- * region, which combine nothing, by the thread that has the result of the one before or behind, or by a kernel of one
- * thread, `PROGRAM_update_NAME`.
+ * The same kernels compute updates of a state within a step; they store the result to the state. An update without a
+ * region combines nothing. The thread that has the result of the update before or behind it computes it, or a kernel of
+ * one thread, `PROGRAM_update_NAME`.
  *
- * Many rows, and those that a launch before leaves, are reduced by kernels of tiles of rows: lower-rows.c. */
+ * If a region has many rows, or a launch before has already reduced the rows, kernels of tiles of rows compute the
+ * reduction: lower-rows.c. */
 #include "passes/lower/reduce.h"
 
-/* Points of a region that one thread takes alone, at most, where there are no threads in blocks. */
+/* Without threads, one thread computes a region of at most this many points alone. */
 enum { SMALL_REGION = 8192 };
 
-/* The points of a row: coordinates of the dimensions before the last, then of the last first .. end - 1. */
+/* The points of a row: the coordinates in all dimensions but the last; in the last dimension they are first .. end -
+ * 1. */
 typedef struct Row {
   Value *at[MAX_RANK], *first, *end;
 } Row;
@@ -49,7 +52,7 @@ Value *reducer_combine(const Reducer *k, Builder *b, Value *x, Value *y) {
 
 /* ---- the region */
 
-/* Point.access: from global memory, at points of the region only. */
+/* Point.access: a load from global memory; all points are in the region. */
 static Value *access_now(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
   const Reducer *k = p->user;
   return access_global(b, p->m, field, load_buffer(k->lo, field), rules, p->index, off, false);
@@ -65,7 +68,7 @@ static Value *value_at(const Reducer *k, Builder *b, Value *const *at) {
   return piece_values(&p, b, &body)[0];
 }
 
-/* `at` in the partial values of the block's member. */
+/* The index of partial value `at` of the block's member. */
 static Value *in_slot(const Reducer *k, Builder *b, Value *at) { return k->slot ? build2(b, OP_ADD, k->slot, at) : at; }
 
 Value *reducer_extent(const Reducer *k, Builder *b, int d) {
@@ -85,7 +88,7 @@ Value *reducer_rows(const Reducer *k, Builder *b) {
   return n;
 }
 
-/* Row number `row` of the region. */
+/* The points of row number `row` of the region. */
 static Row find_row(const Reducer *k, Builder *b, Value *row) {
   const Module *m = k->lo->m;
   const Box *over = &k->r->over;
@@ -110,26 +113,27 @@ static Row find_row(const Reducer *k, Builder *b, Value *row) {
 
 /* ---- updates that combine nothing */
 
-/* The updates that one thread makes, one behind the other: by state, what they made of it so far. */
+/* The state of a thread that computes several updates one after the other: now[s] is the new value of state s, NULL:
+ * unchanged. */
 typedef struct Scalars {
   const Lowering *lo;
   Value **now;
 } Scalars;
 
-/* Point.known: the state as these updates left it. */
+/* Point.known: the new value of a state, if an earlier update of this thread changed it. */
 static Value *state_now(Point *p, Builder *b, const Piece *piece, const Op *op, bool *skip) {
   const Scalars *x = p->user;
   (void)b, (void)piece, (void)skip;
   return op->code == OP_ELEMENT && x->lo->m->param_arrays[op->sym].role == ARRAY_STATE ? x->now[op->sym] : NULL;
 }
 
-/* Point.access, at the update's point. */
+/* Point.access: a load from global memory, at the update's point. */
 static Value *access_there(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
   const Scalars *x = p->user;
   return access_global(b, p->m, field, load_buffer(x->lo, field), rules, p->index, off, false);
 }
 
-/* Makes updates number `first` to `last`, the states being as `x` says. */
+/* Builds updates number `first` to `last`, with the states in `x`. */
 static void point_updates(const Reducer *k, Builder *b, Scalars *x, int first, int last) {
   const Module *m = k->lo->m;
   Value *zero = i64(b, 0);
@@ -148,7 +152,8 @@ static void point_updates(const Reducer *k, Builder *b, Scalars *x, int first, i
   }
 }
 
-/* Makes what the thread that has the value `x` of the reduction does with it; `zero` is an i64. */
+/* Builds the work of the thread that has the reduction's value `x`: stores it, and computes the updates before and
+ * behind it; `zero` is an i64. */
 static void store_result(const Reducer *k, Builder *b, Value *x, Value *zero) {
   const Module *m = k->lo->m;
   Scalars s = {k->lo, ARENA_ARRAY(b->arena, Value *, m->nparam_arrays + 1)};
@@ -159,7 +164,7 @@ static void store_result(const Reducer *k, Builder *b, Value *x, Value *zero) {
   point_updates(k, b, &s, k->update + 1, k->last);
 }
 
-/* The body of a kernel of updates that combine nothing. */
+/* The body of a kernel for updates that combine nothing. */
 static void only_updates(const Reducer *k, Builder *b) {
   Scalars s = {k->lo, ARENA_ARRAY(b->arena, Value *, k->lo->m->nparam_arrays + 1)};
   point_updates(k, b, &s, k->update, k->last);
@@ -167,7 +172,7 @@ static void only_updates(const Reducer *k, Builder *b) {
 
 /* ---- with threads */
 
-/* The values that the threads of a block have in `x` combined: right in the first of them. */
+/* Combines the values `x` of all threads of a block; the result is right in the first thread. */
 static Value *combine_threads(const Reducer *k, Builder *b, Value *x) {
   for (int w = REDUCE_LANES / 2; w >= WARP; w /= 2) {
     int32_t cells[MAX_RANK] = {1, 1, 1, 1}, pad[MAX_RANK] = {0};
@@ -187,15 +192,15 @@ static Value *combine_threads(const Reducer *k, Builder *b, Value *x) {
   return x;
 }
 
-/* Element `at` of the partial values becomes `x` of the first thread. */
+/* Stores `x` of the first thread to element `at` of the partial values. */
 static void store_from_first(const Reducer *k, Builder *b, Value *x, Value *at) {
   Builder in = builder_in(b, build_if(b, build2(b, OP_EQ, k->lane, i32(b, 0)), 0, NULL)->blocks[0]);
   build_store(&in, k->buffer, x, 1, &at, NULL);
 }
 
-/* A loop over the thread's points of row `w` from last coordinate `from` on, `n` points an iteration while there are so
- * many: `acc` combined with them. *next becomes the coordinate after. All `n` values are computed before they are
- * combined, so that their loads are under way together. */
+/* Builds a loop over the thread's points of row `w`, from last coordinate `from` on, `n` points an iteration as long as
+ * that many are left. Returns `acc` combined with them; *next becomes the coordinate after them. All `n` values are
+ * computed before they are combined, so that their loads overlap. */
 static Value *thread_points(const Reducer *k, Builder *b, Row w, Value *from, int n, Value *acc, Value **next) {
   Value *init[2] = {acc, from}, **value = ARENA_ARRAY(b->arena, Value *, n), *out[2];
   Value *end = n > 1 ? build2(b, OP_SUB, w.end, i64(b, (n - 1) * REDUCE_LANES)) : w.end;
@@ -215,7 +220,7 @@ static Value *thread_points(const Reducer *k, Builder *b, Row w, Value *from, in
   return loop->results[0];
 }
 
-/* The value of row number `row`: right in the first thread. */
+/* The value of row number `row`; it is right in the first thread. */
 static Value *thread_row(const Reducer *k, Builder *b, Value *row) {
   Row w = find_row(k, b, row);
   Value *at = build2(b, OP_ADD, w.first, k->lane64);
@@ -223,7 +228,7 @@ static Value *thread_row(const Reducer *k, Builder *b, Value *row) {
   return combine_threads(k, b, thread_points(k, b, w, at, 1, acc, &at));
 }
 
-/* The first kernel: a block's rows; a block that has none has the identity. */
+/* The first kernel: the rows of a block. A block without rows has the identity. */
 static void threads_over_rows(const Reducer *k, Builder *b) {
   Value *rows = reducer_rows(k, b), *acc = reducer_identity(k, b), *at = in_slot(k, b, k->block);
   Op *some = build_if(b, build2(b, OP_LT, k->block, rows), 0, NULL);
@@ -237,7 +242,7 @@ static void threads_over_rows(const Reducer *k, Builder *b) {
   store_from_first(k, &none, acc, at);
 }
 
-/* The second kernel: each thread begins with the blocks that are REDUCE_LANES apart. */
+/* The second kernel: each thread begins with the values of blocks at distance REDUCE_LANES. */
 static void threads_over_blocks(const Reducer *k, Builder *b) {
   enum { N = REDUCE_BLOCKS / REDUCE_LANES };
   Value *x[N], *zero = i64(b, 0), *from = in_slot(k, b, k->lane64);
@@ -252,8 +257,8 @@ static void threads_over_blocks(const Reducer *k, Builder *b) {
   store_result(k, &in, all, zero);
 }
 
-/* Both kernels in one, for one row: the values of all other blocks, which are combined with that of the first, would
- * change no bit of it. */
+/* Both kernels in one, for one row. The values of all other blocks would be identities, so they change no bit of the
+ * result. */
 static void threads_over_one_row(const Reducer *k, Builder *b) {
   Value *zero = i64(b, 0), *all = reducer_combine(k, b, reducer_identity(k, b), thread_row(k, b, zero));
   Builder in = builder_in(b, build_if(b, build2(b, OP_EQ, k->lane, i32(b, 0)), 0, NULL)->blocks[0]);
@@ -262,7 +267,7 @@ static void threads_over_one_row(const Reducer *k, Builder *b) {
 
 /* ---- without threads */
 
-/* The array that holds the values of `n` lanes. */
+/* Adds an array for the values of `n` lanes. */
 static int lanes_array(const Reducer *k, int n) {
   int32_t cells[MAX_RANK] = {1, 1, 1, 1};
   cells[k->rank - 1] = n;
@@ -270,7 +275,7 @@ static int lanes_array(const Reducer *k, int n) {
   return kernel_array(k->lo, kernel, kernel->narrays ? "blocks" : "lanes", k->r->type, SPACE_SHARED, cells, NULL, NULL);
 }
 
-/* Lane `lane` of the array; the one `w` further. */
+/* Loads lane `lane` + `w` of the array. */
 static Value *load_lane(const Reducer *k, Builder *b, int array, Value *lane, int w) {
   Value *at[MAX_RANK] = {k->zero, k->zero, k->zero, k->zero};
   int64_t off[MAX_RANK] = {0};
@@ -285,14 +290,14 @@ static void store_lane(const Reducer *k, Builder *b, int array, Value *lane, Val
   build_astore(b, array, 0, x, k->rank, at, NULL);
 }
 
-/* Opens a loop over lanes 0 .. n - 1 at `b`, whose iterations are independent; the lane. */
+/* Opens a loop over lanes 0 .. n - 1 at `b`, with independent iterations. Returns the lane. */
 static Value *open_lanes(Builder *b, Value *n, Builder *in) {
   Op *loop = build_for(b, i32(b, 0), n, 1, FOR_PARALLEL, 0, NULL);
   *in = builder_in(b, loop->blocks[0]);
   return loop->blocks[0]->args[0];
 }
 
-/* The `n` lanes of the array combined. */
+/* Combines the `n` lanes of the array. */
 static Value *combine_lanes(const Reducer *k, Builder *b, int array, int n) {
   for (int w = n / 2; w > 0; w /= 2) {
     Builder in;
@@ -319,7 +324,8 @@ static Value *lanes_row(const Reducer *k, Builder *b, int array, Value *row) {
   return combine_lanes(k, b, array, REDUCE_LANES);
 }
 
-/* The rows of block number `block`, whose lanes are in `array`; a block that has none has the identity. */
+/* Builds a loop over the rows of block number `block`, whose lanes are in `array`. A block without rows has the
+ * identity. */
 static void loop_over_rows(const Reducer *k, Builder *b, int array, Value *block) {
   Value *rows = reducer_rows(k, b), *acc = reducer_identity(k, b);
   Op *some = build_if(b, build2(b, OP_LT, block, rows), 0, NULL);
@@ -334,12 +340,12 @@ static void loop_over_rows(const Reducer *k, Builder *b, int array, Value *block
   build_store(&none, k->buffer, acc, 1, &to[1], NULL);
 }
 
-/* The first kernel. */
+/* The first kernel, without threads. */
 static void loops_over_rows(const Reducer *k, Builder *b) {
   loop_over_rows(k, b, lanes_array(k, REDUCE_LANES), k->block);
 }
 
-/* The second kernel: a lane for each block. */
+/* The second kernel, without threads: one lane for each block. */
 static void loops_over_blocks(const Reducer *k, Builder *b) {
   int array = lanes_array(k, REDUCE_BLOCKS);
   Builder in;
@@ -349,7 +355,7 @@ static void loops_over_blocks(const Reducer *k, Builder *b) {
   store_result(k, b, all, i64(b, 0));
 }
 
-/* Both kernels in one. */
+/* Both kernels in one, without threads. */
 static void loops_over_all(const Reducer *k, Builder *b) {
   int array = lanes_array(k, REDUCE_LANES);
   Op *loop = build_for(b, i64(b, 0), i64(b, REDUCE_BLOCKS), 1, 0, 0, NULL);
@@ -358,8 +364,7 @@ static void loops_over_all(const Reducer *k, Builder *b) {
   loops_over_blocks(k, b);
 }
 
-/* Has the region of `r` so few points, whatever the params are, that one thread is done with them before others are
- * awake? */
+/* Does the region of `r` have so few points for all params that one thread computes it before others are awake? */
 static bool is_small(Arena *a, const Reduction *r) {
   int64_t points = 1;
   for (int d = r->each ? 1 : 0; d < r->over.rank; d++) {
@@ -371,7 +376,7 @@ static bool is_small(Arena *a, const Reduction *r) {
   return points <= SMALL_REGION;
 }
 
-/* Does update number `i` read a state that one of the updates from number `first` to `end` - 1 changes? */
+/* Does update number `i` read a state that one of the updates number `first` to `end` - 1 changes? */
 static bool reads_states(const Module *m, int i, int first, int end) {
   for (const Op *op = m->updates[i].body->first; op; op = op->next)
     for (int k = first; k < end && op->code == OP_ELEMENT; k++)
@@ -380,7 +385,8 @@ static bool reads_states(const Module *m, int i, int first, int end) {
   return false;
 }
 
-/* Is the region of `k` one row, whatever the params are, whose values do not read what the launch changes? */
+/* Does the region of `k` have one row for all params, and do its values not depend on states that the launch
+ * changes? */
 static bool is_one_row(Arena *a, const Reducer *k) {
   const Reduction *r = k->r;
   bool one = k->update < 0 || !reads_states(k->lo->m, k->update, k->lead, k->last + 1);
@@ -415,7 +421,7 @@ void reducer_kernel(Reducer *k, HostSeq *seq, const char *name, int blocks, int 
   host_launch(k->lo, seq, k->kernel);
 }
 
-/* A name for a scratch buffer, NAME.WORD, that no buffer has yet. */
+/* A name NAME.WORD for a scratch buffer, made unique. */
 static const char *buffer_name_behind(const Module *m, const char *name, const char *word) {
   const char *s = arena_printf(m->arena, "%s.%s", name, word);
   for (int i = 2; module_find_buffer(m, s) >= 0; i++)
@@ -423,14 +429,14 @@ static const char *buffer_name_behind(const Module *m, const char *name, const c
   return s;
 }
 
-/* Has `k` be made of the values of rows, in buffer `rows`, -1: it is not. */
+/* Makes `k` combine the values of rows in buffer `rows`; -1: it computes them itself. */
 static void set_rows(Reducer *k, int rows) {
   k->rows = rows;
   k->few = rows >= 0 && rows_are_few(k->lo->m, &k->r->over);
 }
 
-/* Adds the kernels of `k`, whose names begin with `name`, and their launches to `seq`: without that for the values of
- * rows, if these are at hand (`joined`). */
+/* Adds the kernels of `k`, whose names begin with `name`, and their launches to `seq`. joined: the values of rows exist
+ * already, so no kernel computes them. */
 static void reduce_kernels(Reducer *k, HostSeq *seq, const char *name, bool joined) {
   Module *m = k->lo->out;
   bool simt = k->lo->c->target->simt;
@@ -452,8 +458,8 @@ static void reduce_kernels(Reducer *k, HostSeq *seq, const char *name, bool join
                  simt ? threads_over_blocks : loops_over_blocks);
 }
 
-/* Starts on `r`: adds the scratch buffer of its partial values, and, unless they are those of state `state`, that of
- * the members' values. */
+/* Begins the lowering of `r`: adds the scratch buffer for partial values, and, for a reduction by member without state
+ * `state` (-1), the buffer for the members' values. */
 static Reducer start_reducer(Lowering *lo, const Reduction *r, int points, int state) {
   Module *m = lo->out;
   Reducer k = {
@@ -477,8 +483,7 @@ static Reducer start_reducer(Lowering *lo, const Reduction *r, int points, int s
   return k;
 }
 
-/* Lowers reduction `r` of stencil IR, a thread having the loads of `points` points under way together; `out` is it in
- * kernel IR. */
+/* Lowers reduction `r` of stencil IR to `out` of kernel IR. A thread has the loads of `points` points in flight. */
 static void lower_reduction(Lowering *lo, const Reduction *r, int points, Reduction *out) {
   Reducer k = start_reducer(lo, r, points, -1);
   *out = *r;
@@ -498,12 +503,12 @@ void lower_reductions(Lowering *lo, const Schedule *s) {
 
 /* ---- updates */
 
-/* Are updates number `i` and `k` of one stage, and both of each member or both of all? */
+/* Do updates number `i` and `k` belong to the same stage, and are both for each member, or both for all? */
 static bool are_alike(const Module *m, int i, int k) {
   return m->updates[i].stage == m->updates[k].stage && m->updates[i].each == m->updates[k].each;
 }
 
-/* The number of the last of the updates from number `i` on that one thread makes: the next ones of the same stage that
+/* The last of the updates from number `i` on that one thread computes: `i`, and the next ones of the same stage that
  * combine nothing. */
 static int last_together(const Module *m, int i) {
   while (i + 1 < m->nupdates && are_alike(m, i, i + 1) && update_is_point(&m->updates[i + 1]))
@@ -522,14 +527,14 @@ const Reduction *update_reduction(const Lowering *lo, int i) {
 
 bool update_waits(const Module *m, int first, int i) { return reads_states(m, i, first, i); }
 
-/* The updates that the launches of one make: from number `lead`, that one, `at`, to number `last`; the others combine
- * nothing. */
+/* Updates that share the launches of one of them: numbers `lead` to `last`. Number `at` may have a region; the others
+ * combine nothing. */
 typedef struct UpdateRun {
   int lead, at, last;
 } UpdateRun;
 
-/* The updates from number `i` on that share launches: up to one with a region, unless that one reads what the others
- * change, and the updates behind it. */
+/* The updates from number `i` on that share launches: those before an update with a region, that update, and those
+ * behind it; but if the update with a region reads a state that the ones before it change, it is not included. */
 static UpdateRun updates_together(const Module *m, int i) {
   UpdateRun run = {i, i, last_together(m, i)};
   int next = run.last + 1;
@@ -541,8 +546,8 @@ static UpdateRun updates_together(const Module *m, int i) {
   return run;
 }
 
-/* Makes the launches of the updates of `run`; those that remain of them where the launch before has left the values of
- * rows (`joined`). */
+/* Makes the launches of the updates of `run`. joined: the launch before has stored the values of rows, so fewer
+ * launches are needed. */
 static HostSeq make_updates(Lowering *lo, UpdateRun run, bool joined) {
   const Update *u = &lo->m->updates[run.at];
   const Reduction *r = update_reduction(lo, run.at);
@@ -562,7 +567,7 @@ static HostSeq make_updates(Lowering *lo, UpdateRun run, bool joined) {
   return seq;
 }
 
-/* Adds the launches of the updates of stage `stage`. */
+/* Adds the launches of the updates of stage `stage` to `seq`. */
 static void push_updates(Lowering *lo, HostSeq *seq, int stage) {
   const Module *m = lo->m;
   UpdateRun run;

@@ -3,8 +3,8 @@
  * sequence. */
 #include "passes/lower/lower.h"
 
-/* What a mark is, as HostOp.b of a HOST_REPEAT: the repeat begins there, or ends; behind the rounds that are made at
- * once a single one begins. */
+/* The kind of a mark, in HostOp.b of a HOST_REPEAT: the repeat begins, or ends; or, after the part for several rounds
+ * at once, the part for single rounds begins. */
 enum { MARK_BEGIN = 1, MARK_END = 2, MARK_SINGLE = 3 };
 
 int next_border(const Module *m, int after) {
@@ -34,8 +34,8 @@ void push_borders(Lowering *lo, HostSeq *seq, int stage) {
       ARENA_PUSH(lo->out->arena, seq->ops, seq->nops, ((HostOp){.kind = HOST_REPEAT, .a = i, .b = MARK_BEGIN}));
 }
 
-/* Moves the operations of `from`, from number *i on, to `to`: up to the end, or a mark of repeat `around` that is
- * not its begin. */
+/* Moves operations of `from`, from number *i on, to `to`, up to the end or up to a mark of repeat `around` other than
+ * its begin. */
 static void take(Lowering *lo, const HostSeq *from, int *i, HostSeq *to, int around) {
   Arena *a = lo->out->arena;
   while (*i < from->nops) {

@@ -1,36 +1,37 @@
-/* lower-rows.c: what is reduced, from tiles of rows, for targets with threads.
+/* lower-rows.c: reductions by kernels that process tiles of rows, for targets with threads.
  *
- * The order in which values are combined (ir/run/run.h, "Reductions") is that within each row of the region, then that
- * of the rows. So whoever has whole rows can do the first part, in any tile, beside what else is done at the points:
+ * The order of combination (ir/run/run.h, "Reductions") is first within each row of the region, then over the rows. So
+ * any kernel that has whole rows can do the first part, in tiles of any shape, together with other work at the same
+ * points:
  *
- *   launch @cg_overlap_apply_move_rr    at each point: q = A(d); x, r = ...; a row's r * r combined -> @rr.rows
- *   launch @cg_update_rr_rows           the rows of each of the 1024 blocks -> @rr.blocks
- *   launch @cg_update_rr_all            the blocks
+ *     launch @cg_overlap_apply_move_rr    at each point: q = A(d); x, r = ...; combines r * r in each row -> @rr.rows
+ *     launch @cg_update_rr_rows           combines the rows of each of the 1024 blocks -> @rr.blocks
+ *     launch @cg_update_rr_all            combines the blocks
  *
- * - A block of 256 threads, the lanes of a row, has a tile of up to 8 rows, 2 x 4 of them in three dimensions. A thread
- *   takes its point of each row, then the next ones 256 further, so that what rows beside each other read is loaded
- *   once. At the end a warp combines a row, through shared memory and shuffles.
- * - The values of rows are in a hidden temp field without the last dimension. Where they are few, the kernel of one
- *   block takes them itself.
- * - The stencils of a launch are made by such a kernel, too (`lower_joined`), where updates that follow reduce over
- *   their points, read what they make at the point alone, and less goes through memory and cache than by two kernels.
- */
+ * - A block of 256 threads, the lanes of a row, has a tile of up to 8 rows, 2 x 4 in three dimensions. A thread
+ *   computes its point in each row, then the points 256 further on; so values that adjacent rows share are loaded once.
+ *   At the end a warp combines each row, through shared memory and shuffles.
+ * - The values of rows are in a hidden temp field without the last dimension. If there are few, the kernel of one block
+ *   combines them itself.
+ * - Such a kernel also computes the stencils of a launch (`lower_joined`) if updates follow that reduce over the same
+ *   points and read the launch's results at the point alone, and if that moves fewer bytes through memory and cache
+ *   than two kernels. */
 #include "passes/lower/reduce.h"
 
 #include <math.h>
 
 enum {
-  TILE_ROWS = 8,         /* rows of a tile, at most */
-  ENOUGH_TILES = 512,    /* tiles, at least, if there can be so many */
-  FEW_ROWS = 8,          /* rows of a block that one kernel takes, at most */
-  ROWS_AHEAD = 32,       /* rows whose loads are under way together */
-  PLANE_ROWS_AHEAD = 16, /* the same where the next row may be in the next plane. LLVM's strength reduction takes 1.1 s
-                            for 32 addresses that are each selected from two */
-  MOST_JOINED = 2,       /* updates that are joined to a launch */
+  TILE_ROWS = 8,         /* most rows of a tile */
+  ENOUGH_TILES = 512,    /* least number of tiles, if there are enough rows */
+  FEW_ROWS = 8,          /* most rows of a block that one kernel combines */
+  ROWS_AHEAD = 32,       /* rows whose loads are in flight together */
+  PLANE_ROWS_AHEAD = 16, /* the same if the next row may be in the next plane. LLVM's strength reduction takes 1.1 s for
+                            32 addresses that are each selected from two */
+  MOST_JOINED = 2,       /* most updates that are joined to a launch */
   FAR_ROWS = 12,         /* rows on each side that a joined reduction may read */
-  TILES_AT_ONCE = 2,     /* tiles that a core has room for */
-  OTHER_REGISTERS = 30,  /* registers of a thread that rows do not take */
-  MOST_REGISTERS = 160,  /* registers of a thread with rows, at most */
+  TILES_AT_ONCE = 2,     /* tiles for which a core should have room */
+  OTHER_REGISTERS = 30,  /* registers of a thread for other values than rows */
+  MOST_REGISTERS = 160,  /* most registers of a thread, those for rows included */
 };
 
 static Value *i64(Builder *b, int64_t x) { return build_int(b, TY_I64, x); }
@@ -38,7 +39,7 @@ static Value *i32(Builder *b, int64_t x) { return build_int(b, TY_I32, x); }
 
 /* ---- rows and where their values are */
 
-/* The rows of `over` under the params' defaults; less than 0: not known. */
+/* The number of rows of `over` under the default params; negative if not known. */
 static double count_default_rows(const Module *m, const Box *over) {
   const Const *scalars = default_scalars(m);
   double n = 1;
@@ -60,14 +61,14 @@ static bool is_scaled(const Block *body) {
   return false;
 }
 
-/* Can `r` be made of the values of rows? */
+/* Can `r` be computed from the values of rows? */
 static bool has_rows(const Lowering *lo, const Reduction *r) {
   const Module *m = lo->m;
   return lo->c->target->simt && m->grid.rank > 1 && !m->members && !m->slice_of && !m->part && !r->each &&
          !box_is_point(&r->over) && !is_scaled(r->body);
 }
 
-/* Adds a hidden temp field for the values of the rows of `r`, and its buffer, which is returned. */
+/* Adds a hidden temp field for the values of the rows of `r`, and its buffer. Returns the buffer. */
 static int add_rows(Lowering *lo, const Reduction *r) {
   Module *out = lo->out;
   Arena *a = out->arena;
@@ -88,7 +89,7 @@ static int add_rows(Lowering *lo, const Reduction *r) {
   return out->nbuffers - 1;
 }
 
-/* Does `body` read fields at other rows than the point's? */
+/* Does `body` read fields at rows other than the point's? */
 static bool reads_rows(const Block *body, int rank) {
   bool reads = false;
   for (const Op *op = body->first; op; op = op->next)
@@ -97,15 +98,15 @@ static bool reads_rows(const Block *body, int rank) {
   return reads;
 }
 
-/* In two dimensions rows that look at each other are at hand in the cache as they are, for blocks that take one each.
- */
+/* In two dimensions, a reduction that reads adjacent rows gets no tiles: blocks of one row each find these rows in the
+ * cache. */
 int rows_buffer(Lowering *lo, const Reduction *r) {
   bool tiles = has_rows(lo, r) && (r->over.rank > 2 || !reads_rows(r->body, r->over.rank));
   double n = tiles ? count_default_rows(lo->m, &r->over) : 0;
   return n < 0 || n > REDUCE_BLOCKS ? add_rows(lo, r) : -1;
 }
 
-/* The buffer of the values of the rows of update number `i`, which is `r`, with a buffer made if there is none. */
+/* The buffer for the values of the rows of update number `i`, which is `r`; makes one if there is none. */
 static int take_rows(Lowering *lo, int i, const Reduction *r) {
   if (!lo->rows)
     lo->rows = ARENA_ARRAY(lo->out->arena, int32_t, lo->m->nupdates + 1);
@@ -127,10 +128,10 @@ bool rows_at_hand(Lowering *lo, int i) {
 
 /* ---- the kernel of a tile of rows */
 
-/* A kernel in the making: what it reduces, all over one region, with the buffers of the values of rows, and the launch
- * whose stencils it makes (NULL: none). tile: rows in each dimension but the last, `count` in all; g: the first row of
- * the block; lane: the thread's number, i32; first, end: of the rows. array: the lanes of all rows, for each of what is
- * reduced. */
+/* A kernel in the making. of: the reductions that it computes, all over the region `over`, with their updates' numbers
+ * and the buffers for the values of rows. l: the launch whose stencils it computes (NULL: none). tile: the number of
+ * rows in each dimension but the last, `count` in all. g: the block's first row. lane: the thread's number, i32. first,
+ * end: the bounds of rows. array: for each reduction the lanes of all rows. */
 typedef struct Tile {
   Lowering *lo;
   const Launch *l;
@@ -142,8 +143,8 @@ typedef struct Tile {
   Value *g[MAX_RANK], *lane, *first, *end, *step;
 } Tile;
 
-/* A point in the making: `on` rows from the block's first one (`inner`: all that rows beside it lead to is there), at
- * `at`; now: what the stencils have made of fields there, NULL: nothing. */
+/* A point in the making, at `at`, `on` rows from the block's first row. inner: all accesses to other rows stay within
+ * fields. now: the values that the stencils have computed at the point, by field, NULL: none. */
 typedef struct RowPoint {
   const Tile *w;
   bool inner;
@@ -151,8 +152,8 @@ typedef struct RowPoint {
   Value *at[MAX_RANK], **now;
 } RowPoint;
 
-/* Point.access: what the stencils made there, or from memory. Rows of one tile name a cell alike: by its distance from
- * the tile's first row. */
+/* Point.access: the value that a stencil has computed at the point, or a load. In an inner tile the address is the
+ * tile's first row plus a constant, so that rows of a tile share equal loads. */
 static Value *row_access(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
   const RowPoint *x = p->user;
   const Tile *w = x->w;
@@ -183,7 +184,7 @@ static Value **values_at(RowPoint *x, Builder *b, const Piece *piece) {
   return piece_values(&p, b, piece);
 }
 
-/* What the stencils make at the point, into x->now, and what is reduced there, into `value`. */
+/* Computes the stencils at the point into x->now, and the values to reduce into `value`. */
 static void point_values(RowPoint *x, Builder *b, Value **value) {
   const Tile *w = x->w;
   x->now = ARENA_ARRAY(b->arena, Value *, w->lo->m->nfields + 1);
@@ -199,7 +200,7 @@ static void point_values(RowPoint *x, Builder *b, Value **value) {
   }
 }
 
-/* Stores what the stencils have made at the point. */
+/* Stores the results of the stencils at the point. */
 static void store_point(const RowPoint *x, Builder *b) {
   const Tile *w = x->w;
   for (int f = 0; w->l && f < w->lo->m->nfields; f++)
@@ -207,7 +208,7 @@ static void store_point(const RowPoint *x, Builder *b) {
       build_store(b, store_buffer(w->lo, w->l, f), x->now[f], w->rank, x->at, NULL);
 }
 
-/* Row number `r` of the tile as distances from its first one. */
+/* The distances of row number `r` of the tile from its first row. */
 static void row_on(const Tile *w, int r, int32_t on[MAX_RANK]) {
   for (int d = w->rank - 2; d >= 0; d--) {
     on[d] = r % w->tile[d];
@@ -215,15 +216,16 @@ static void row_on(const Tile *w, int r, int32_t on[MAX_RANK]) {
   }
 }
 
-/* Leaves the lane's value `v` of row `row` (i32) of update number `i` for the warp that combines the row. */
+/* Stores the lane's value `v` of row `row` (i32) of reduction number `i` to shared memory, for the warp that combines
+ * the row. */
 static void leave_lane(const Tile *w, Builder *b, int i, Value *row, Value *v) {
   Value *at[MAX_RANK] = {i32(b, 0), i32(b, 0), i32(b, 0), i32(b, 0)};
   at[w->rank - 1] = build2(b, OP_ADD, build2(b, OP_MUL, row, i32(b, REDUCE_LANES)), w->lane);
   build_astore(b, w->array[i], 0, v, w->rank, at, NULL);
 }
 
-/* A loop over the thread's points of the rows, with `n` values carried; *at becomes the last coordinate, *in its body's
- * place. */
+/* Opens a loop over the thread's points of a row, with `n` carried values. *at becomes the last coordinate, *in a
+ * builder for the body. */
 static Op *each_point(const Tile *w, Builder *b, int n, Value *const *init, Value **at, Builder *in) {
   Value *from = build2(b, OP_ADD, w->first, build_convert(b, TY_I64, w->lane));
   Op *loop = build_for(b, from, w->end, REDUCE_LANES, 0, n, init);
@@ -232,7 +234,7 @@ static Op *each_point(const Tile *w, Builder *b, int n, Value *const *init, Valu
   return loop;
 }
 
-/* What the lanes of row `r` (NULL: a value each of all rows of the tile) begin with. */
+/* The identities of all reductions for `rows` rows, as initial values. */
 static void identities(const Tile *w, Builder *b, int rows, Value **out) {
   for (int r = 0; r < rows; r++)
     for (int i = 0; i < w->n; i++) {
@@ -241,7 +243,7 @@ static void identities(const Tile *w, Builder *b, int rows, Value **out) {
     }
 }
 
-/* All rows of the tile together: none of their points reads beyond what fields have in the dimensions of rows. */
+/* Computes all rows of the tile together, for a tile in which no access leaves a field in the dimensions of rows. */
 static void rows_together(const Tile *w, Builder *b) {
   int n = w->count * w->n;
   Value *acc[TILE_ROWS * MOST_JOINED], *value[TILE_ROWS * MOST_JOINED], *at;
@@ -266,7 +268,8 @@ static void rows_together(const Tile *w, Builder *b) {
     leave_lane(w, b, k % w->n, i32(b, k / w->n), loop->results[k]);
 }
 
-/* The coordinate of row number `row` (i32) of the tile, in each dimension but the last; is it one of the region? */
+/* Sets `at` to the coordinates of row number `row` (i32) of the tile, in each dimension but the last. Is the row in the
+ * region? */
 static Value *find_row(const Tile *w, Builder *b, Value *row, Value **at) {
   Box rows = *w->over;
   rows.rank = w->rank - 1;
@@ -278,7 +281,7 @@ static Value *find_row(const Tile *w, Builder *b, Value *row, Value **at) {
   return build_inside(b, rows.rank, at, &rows);
 }
 
-/* The rows of the tile one after the other, those that the region has. */
+/* Computes the rows of the tile that are in the region, one after the other. */
 static void rows_apart(const Tile *w, Builder *b) {
   Op *rows = build_for(b, i32(b, 0), i32(b, w->count), 1, FOR_APART, 0, NULL);
   Builder each = builder_in(b, rows->blocks[0]), in;
@@ -303,7 +306,7 @@ static void rows_apart(const Tile *w, Builder *b) {
     leave_lane(w, &each, i, row, has->results[i]);
 }
 
-/* Has each warp combine the lanes of a row, those of update number `i`, and store the row's value. */
+/* Makes each warp combine the lanes of a row for reduction number `i`, and store the row's value. */
 static void combine_row(const Tile *w, Builder *b, int i) {
   const Reduction *r = w->of[i];
   Value *warp = build2(b, OP_DIV, w->lane, i32(b, WARP)), *lane = build2(b, OP_REM, w->lane, i32(b, WARP));
@@ -326,16 +329,16 @@ static void combine_row(const Tile *w, Builder *b, int i) {
   build_store(&in, w->buffer[i], x[0], w->rank, to, NULL);
 }
 
-/* How far rows lie from a point's that fields are read in, where a rule may lead elsewhere beyond: `v` becomes whether
- * the tile has all of them within `over` and fields. */
+/* The search for the condition `v` under which the tile's rows, and all other rows that they read under an outside
+ * rule, lie within the region and within fields. */
 typedef struct Reach {
   const Tile *w;
   Builder *b;
   Value *v;
 } Reach;
 
-/* Has the tile's rows, moved by `off` in dimension d, be in `lo` .. `hi` there. These are no tests by an op inside, of
- * which passes would make kernels of their own for the few tiles at edges. */
+/* Adds to the condition that the tile's rows, moved by `off` in dimension d, lie in `lo` .. `hi`. The tests are no
+ * `inside` ops, because passes would make kernels of their own for the few tiles at edges. */
 static void must_be_in(Reach *r, int d, int64_t off, Affine lo, Affine hi) {
   const Module *m = r->w->lo->m;
   Value *first = build_affine(r->b, m, affine_add_const(lo, -off));
@@ -365,7 +368,7 @@ static void each_access(const Tile *w, AccessFn fn, void *user) {
   }
 }
 
-/* Are all rows of the tile in the region, and all that they read at other rows where fields are? */
+/* Are all rows of the tile in the region, and all rows that they read under an outside rule within fields? */
 static Value *is_inner(const Tile *w, Builder *b) {
   Reach r = {w, b, NULL};
   for (int d = 0; d < w->rank - 1; d++)
@@ -374,8 +377,9 @@ static Value *is_inner(const Tile *w, Builder *b) {
   return r.v;
 }
 
-/* What a tile reads of a field for one point of each row: of each row, by its distance from the first one, which
- * distances from the point, as bits; how many rows and cells that are; whether some are too far. */
+/* The cells of a field that a tile reads for one point of each row: for each row, by its distance from the first one, a
+ * bit for each distance from the point along the row; the number of rows and cells; and whether some are too far
+ * away. */
 typedef struct Touched {
   const Tile *w;
   int field, rows, cells;
@@ -406,15 +410,15 @@ static void note_row(void *user, const Piece *piece, int field, const int64_t *o
   }
 }
 
-/* What a tile of the rows of `w` reads of field `f`. */
+/* The cells of field `f` that a tile of `w` reads. */
 static Touched touched(const Tile *w, int f) {
   Touched t = {.w = w, .field = f};
   each_access(w, note_row, &t);
   return t;
 }
 
-/* About how many registers a thread takes that has all rows of the tile under way: a word each for what it reads and
- * combines, and two for the address of each row. */
+/* Roughly the number of registers of a thread that computes all rows of the tile together: the words of the values that
+ * it reads and combines, and two for the address of each row. */
 static double tile_registers(const Tile *w) {
   double n = OTHER_REGISTERS;
   for (int i = 0; i < w->n; i++)
@@ -431,7 +435,7 @@ static double tile_registers(const Tile *w) {
   return n;
 }
 
-/* Has a tile `count` rows. */
+/* Sets the tile to `count` rows. */
 static void set_rows(Tile *w, int count) {
   w->count = count;
   for (int d = 0; d < MAX_RANK; d++)
@@ -441,7 +445,7 @@ static void set_rows(Tile *w, int count) {
     w->tile[0] = count / w->tile[1];
 }
 
-/* Says how many rows a tile has in each dimension: so few that there are enough tiles, and registers for them. */
+/* Chooses the number of rows of a tile: few enough that there are enough tiles, and that registers suffice. */
 static void set_tile(Tile *w) {
   double rows = count_default_rows(w->lo->m, w->over);
   set_rows(w, TILE_ROWS);
@@ -460,7 +464,7 @@ static bool uses_step(const Tile *w) {
   return uses;
 }
 
-/* Adds the kernel of `w`, of which the updates, the launch and the region are set, and its launch to `seq`. */
+/* Adds the kernel of `w`, whose updates, launch and region are set, and its launch to `seq`. */
 static void tile_kernel(Tile *w, HostSeq *seq, const char *name, int steps, Loc loc) {
   Lowering *lo = w->lo;
   int index = lowering_kernel(lo, name, steps, loc), last = w->rank - 1;
@@ -476,7 +480,7 @@ static void tile_kernel(Tile *w, HostSeq *seq, const char *name, int steps, Loc 
   k->threads[last] = REDUCE_LANES;
   k->per_core = TILES_AT_ONCE;
   for (int d = 0; d < last; d++) {
-    int of = d == last - 1 ? last : d; /* which has far more blocks than the others */
+    int of = d == last - 1 ? last : d; /* the dimension that allows far more blocks than the others */
     k->extent[d] = affine_const(1);
     k->tile[of] = w->tile[d];
     k->extent[of] = box_extent(b.arena, w->over, d);
@@ -504,13 +508,13 @@ void rows_launch(Lowering *lo, HostSeq *seq, const Reduction *r, int buffer, con
 
 /* ---- rows combined to blocks */
 
-/* A row of the region in the making: its distance from the first one in each dimension but the last; how much further
- * the next one of its block is. */
+/* The position of a row: its distance from the region's first row in each dimension but the last, and the step to the
+ * next row of the same block. */
 typedef struct RowPlace {
   Value *at[2], *by[2];
 } RowPlace;
 
-/* The value of the row at `p`, which moves to the block's next one. */
+/* Loads the value of the row at `p`, and moves `p` to the block's next row. */
 static Value *next_row(const Reducer *k, Builder *b, RowPlace *p) {
   Value *coords[MAX_RANK] = {0};
   for (int d = 0; d < k->rank - 1; d++)
@@ -527,8 +531,8 @@ static Value *next_row(const Reducer *k, Builder *b, RowPlace *p) {
   return v;
 }
 
-/* A loop over the rows from number *row on, `n` an iteration while there are so many; `*acc` is combined with them, and
- * all move on. */
+/* Builds a loop over the block's rows from number *row on, `n` an iteration as long as that many are left. Combines
+ * them into `*acc`, and updates *row and `p`. */
 static void take_block_rows(const Reducer *k, Builder *b, int n, Value *rows, Value **row, Value **acc, RowPlace *p) {
   int dims = k->rank - 1;
   Value *carried[4] = {*acc, *row, p->at[0], p->at[1]}, *v[ROWS_AHEAD];
@@ -576,15 +580,15 @@ void rows_into_blocks(const Reducer *k, Builder *b) {
 
 /* ---- launches that updates are joined to */
 
-/* The instances of a launch before one that is looked at, or all of them, and whether what was looked at can be made by
- * a kernel of rows. */
+/* The check whether a kernel of rows can compute a stencil or reduction: the launch's instances before it (`before` of
+ * them), and the result. */
 typedef struct Joining {
   const Launch *l;
   int before;
   bool can;
 } Joining;
 
-/* AccessFn of a Joining: what the launch has made of a field is read at the point alone. */
+/* AccessFn of a Joining: a field that the launch has computed may only be read at the point itself. */
 static void note_read(void *user, const Piece *piece, int field, const int64_t *off) {
   Joining *j = user;
   const Module *m = j->l->m;
@@ -595,7 +599,8 @@ static void note_read(void *user, const Piece *piece, int field, const int64_t *
   j->can = j->can && (own || launch_version(j->l, field, j->before) == 0);
 }
 
-/* Does instance number `i` of the launch have one piece, the region `over`, and keep nothing? */
+/* Does instance number `i` of the launch consist of one piece on the region `over`, and write all points of its
+ * targets? */
 static bool is_plain(const Launch *l, int i, const Box *over) {
   const Stencil *st = &l->st[i];
   bool plain = !st->sweep && !stencil_is_scaled(st) && st->npieces == 1 && box_equal(&st->pieces[0].box, over) &&
@@ -610,7 +615,7 @@ static bool is_plain(const Launch *l, int i, const Box *over) {
   return j.can;
 }
 
-/* Can the kernel of rows make the launch, for what reduces like `u`? */
+/* Can a kernel of rows compute the launch together with reduction `u`? */
 static bool is_joinable(const Launch *l, const Reduction *u) {
   bool can = !l->sees && !l->illegal && l->n > 0;
   for (int i = 0; i < l->n && can; i++)
@@ -622,7 +627,7 @@ static bool is_joinable(const Launch *l, const Reduction *u) {
   return j.can;
 }
 
-/* Does a repeat begin or end between stage `after` and stage `stage`, before which updates stand? */
+/* Does a repeat begin or end between stage `after` and stage `stage`, whose updates come next? */
 static bool repeat_between(const Module *m, int after, int stage) {
   for (int i = 0; i < m->nrepeats; i++) {
     const Repeat *r = &m->repeats[i];
@@ -633,7 +638,7 @@ static bool repeat_between(const Module *m, int after, int stage) {
   return false;
 }
 
-/* The updates that follow launch `l` at once and can be joined to it, of one region, into w->update. */
+/* Collects in w->update the updates that directly follow launch `l` and can be joined to it; they have one region. */
 static void find_joined(Tile *w) {
   const Module *m = w->lo->m;
   int after = w->l->given->stage, stage = INT32_MAX, first = 0;
@@ -655,8 +660,8 @@ static void find_joined(Tile *w) {
   }
 }
 
-/* Does one kernel of rows take less time than the launch and one that reads again what it made: the bytes of a point
- * that go through memory, and those that come from the cache? */
+/* Is one kernel of rows faster than the launch and a second kernel that reads its results again? Compares the bytes for
+ * each point that go through memory, and those that come from the cache. */
 static bool joining_pays(Tile *w) {
   const TargetInfo *t = w->lo->c->target;
   double memory = launch_bytes(w->l), cache = 0, again = 0;

@@ -1,12 +1,13 @@
-/* lower-slices.c: turns the kernels of one slice (passes/launch/slices.h) into kernels for all slices: dimension 0 gets
- * one more block for each slice, whose number is the coordinate there of all reads and writes of the block. */
+/* lower-slices.c: turns the kernels of one slice (passes/launch/slices.h) into kernels for all slices. The kernels get
+ * a new dimension 0 with one block for each slice; the slice's number is the coordinate in dimension 0 of all reads and
+ * writes of the block. */
 #include "passes/launch/slices.h"
 #include "passes/lower/lower.h"
 
 #include <string.h>
 
-/* A kernel being changed: `out` still declares what the slice has, `whole` has all of the program, whose fields are at
- * `fields`. number: that of the block's slice, zero: an i64. */
+/* The state of the change. out: the module in the making, which still declares the slice; whole: the whole program,
+ * with the fields `fields`. number: the number of the block's slice; zero: an i64. */
 typedef struct Slices {
   const Module *whole;
   Module *out;
@@ -14,14 +15,14 @@ typedef struct Slices {
   Value *number, *zero;
 } Slices;
 
-/* Puts `first` in front of a list of a number a dimension. */
+/* Inserts `first` at the front of a list with one entry for each dimension. */
 #define PUT_FIRST(list, first) \
   do { \
     memmove(&(list)[1], &(list)[0], (MAX_RANK - 1) * sizeof *(list)); \
     (list)[0] = (first); \
   } while (0)
 
-/* Puts operand `v` before number `at` of `op`. */
+/* Inserts operand `v` before operand number `at` of `op`. */
 static void put_operand(Arena *a, Op *op, int at, Value *v) {
   Value **operands = ARENA_ARRAY(a, Value *, op->noperands + 1);
   for (int i = 0; i < op->noperands; i++)
@@ -31,7 +32,8 @@ static void put_operand(Arena *a, Op *op, int at, Value *v) {
   op->noperands++;
 }
 
-/* Gives `op`, whose indices of buffer `buffer` begin at operand `at`, that of the slice, if the buffer is a field's. */
+/* Inserts the slice's coordinate into the indices of `op`, which begin at operand `at`, if `buffer` belongs to a
+ * field. */
 static void place(const Slices *s, Op *op, int buffer, int at, int64_t *off) {
   const Buffer *b = &s->out->buffers[buffer];
   if (b->kind != BUFFER_FIELD)
@@ -40,7 +42,7 @@ static void place(const Slices *s, Op *op, int buffer, int at, int64_t *off) {
   put_operand(s->out->arena, op, at, field_lacks(&s->fields[b->field], 0) ? s->zero : s->number);
 }
 
-/* The coordinates of the slice and of a point in it, in a box of the grid. */
+/* Adds dimension 0 of the whole grid to the box and the operands of an inside op. */
 static void place_box(const Slices *s, Op *op) {
   Box *box = ARENA_NEW(s->out->arena, Box);
   *box = *op->box;
@@ -67,7 +69,7 @@ static void place_op(const Slices *s, const Kernel *k, Op *op) {
     place(s, op, op->from, 0, op->from_off);
 }
 
-/* Changes all ops of `b`, those nested in it, too. */
+/* Changes all ops of `b` and of its nested blocks. */
 static void place_block(const Slices *s, const Kernel *k, Block *b) {
   for (Op *op = b->first; op; op = op->next) {
     for (int i = 0; i < op->nblocks; i++)
@@ -90,7 +92,8 @@ static bool stores_shared(const Slices *s, const Block *b) {
   return false;
 }
 
-/* Makes kernel `k`, for a slice, one for all of them; one for what they share is run once. */
+/* Turns kernel `k` for one slice into a kernel for all slices. A kernel that computes fields shared by all slices runs
+ * for one slice only. */
 static void slice_kernel(Slices *s, Kernel *k) {
   Arena *a = s->out->arena;
   bool once = stores_shared(s, k->body);
@@ -114,8 +117,8 @@ static void slice_kernel(Slices *s, Kernel *k) {
   place_block(s, k, body);
 }
 
-/* The fields of the program: its own, and behind them those that copies of the slice have got since, or lowering the
- * program's own updates (lower-rows.c). */
+/* The fields of the whole program, and behind them those that later copies of the slice, or the lowering of the
+ * program's updates (lower-rows.c), have added. */
 static Field *whole_fields(const Slices *s) {
   const Module *out = s->out;
   Field *fields = ARENA_ARRAY(out->arena, Field, out->nfields + 1);
@@ -131,7 +134,7 @@ static Field *whole_fields(const Slices *s) {
   return fields;
 }
 
-/* The fields of `m`, and behind them those that the module in the making has besides. */
+/* The fields of `m`, and behind them those that the module in the making has in addition. */
 static Field *fields_of(const Lowering *lo, const Module *m) {
   Field *fields = ARENA_ARRAY(lo->out->arena, Field, lo->out->nfields + 1);
   for (int f = 0; f < lo->out->nfields; f++)

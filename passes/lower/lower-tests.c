@@ -1,15 +1,15 @@
-/* lower-tests.c: finds the words of tests that a kernel reads, and the places of these reads: for pass tile-classes.
- * passes/launch/words.c defines words. */
+/* lower-tests.c: finds for each kernel the words of tests that it reads, and the points where it reads them
+ * (Kernel.tests), for pass tile-classes. passes/launch/words.c defines words. */
 #include "passes/lower/lower.h"
 
 /* ---- where no bit is set */
 
-/* What a value of a body is known to be where no bit of a kernel's words is set: a bool false or true, a number 0
- * (FALSE). */
+/* What is known about a value of a body at points where no bit of the words is set: FALSE for false and for 0, TRUE for
+ * true. */
 typedef enum Known { UNKNOWN, FALSE, TRUE } Known;
 
-/* What the result of `op` is where no bit of the words of `t` is set, when of values before it `known` says by their
- * numbers what they are. */
+/* The result of `op` where no bit of the words of `t` is set. `known` holds the same for earlier values, by value
+ * number. */
 static Known known_at_none(const KernelTests *t, const Op *op, const Known *known) {
   Known x = op->noperands > 0 ? known[op->operands[0]->id] : UNKNOWN;
   Known y = op->noperands > 1 ? known[op->operands[1]->id] : UNKNOWN;
@@ -31,8 +31,8 @@ static Known known_at_none(const KernelTests *t, const Op *op, const Known *know
   }
 }
 
-/* Numbers the values of `body`; what each is where no bit of the words of `t` is set. Each is looked at once: a test
- * whose parts are used more than once has more ways through it than parts. */
+/* Numbers the values of `body`, and finds what each one is where no bit of the words of `t` is set. Visits each value
+ * once, because a test with shared parts has far more paths than parts. */
 static Known *known_values(const KernelTests *t, Block *body, Arena *arena) {
   int32_t n = 0;
   for (Op *op = body->first; op; op = op->next)
@@ -45,7 +45,7 @@ static Known *known_values(const KernelTests *t, Block *body, Arena *arena) {
   return known;
 }
 
-/* Is `v`, where no bit is set, what field `f` has at the point? */
+/* Is `v`, where no bit is set, the old value of field `f` at the point? */
 static bool is_kept(const Known *known, const Value *v, int f, int rank) {
   const Op *op = v->def;
   if (op->code == OP_SELECT) {
@@ -58,8 +58,8 @@ static bool is_kept(const Known *known, const Value *v, int f, int rank) {
   return kept;
 }
 
-/* Do all fields that instance `st` of launch `l` writes stay as they are where no bit is set, but for temp fields that
- * the launch does not leave in memory? */
+/* Does instance `st` of launch `l` leave all fields that it writes unchanged where no bit is set? Temp fields that the
+ * launch does not store do not count. */
 static bool keeps_all(const KernelTests *t, const Module *m, const Launch *l, const Stencil *st, Arena *arena) {
   for (int i = 0; i < st->npieces; i++) {
     const Piece *p = &st->pieces[i];
@@ -75,7 +75,7 @@ static bool keeps_all(const KernelTests *t, const Module *m, const Launch *l, co
 
 /* ---- of a kernel */
 
-/* Widens `reach` to what instance `st` computes about a tile. */
+/* Widens `reach` by the extent that instance `st` computes around a tile. */
 static void widen(Extent *reach, const Stencil *st, int rank) {
   for (int d = 0; d < rank && st->has_extent; d++) {
     reach->lo[d] = st->extent.lo[d] > reach->lo[d] ? st->extent.lo[d] : reach->lo[d];
@@ -83,7 +83,7 @@ static void widen(Extent *reach, const Stencil *st, int rank) {
   }
 }
 
-/* The first field behind number `f` that one of the `n` launches at `l` uses, -1: there is none. */
+/* The first field after number `f` that one of the `n` launches at `l` uses; -1 if there is none. */
 static int next_used(int n, const Launch *const *l, int f) {
   int next = -1;
   for (int i = 0; i < n; i++) {

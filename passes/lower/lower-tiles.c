@@ -1,5 +1,5 @@
-/* lower-tiles.c: the common part of all lowerings of tiles: their questions before they begin, and the module that they
- * build: launches of several steps, of the single steps that remain, or of the groups of a step, and the inits. */
+/* lower-tiles.c: the part that all lowerings of tiles share: their checks at the start, and the module that they build:
+ * launches of several steps, of the single steps that remain or of the groups of a step, and the inits. */
 #include "passes/launch/slices.h"
 #include "passes/lower/lower.h"
 #include "passes/plan/plan.h"
@@ -34,8 +34,8 @@ int kernel_with_spare(Lowering *lo, KernelFn fn, const Launch *l, const Schedule
 
 /* ---- sequences */
 
-/* Adds the kernels for launch `l`, one of several of a step, if it computes few points: those of family naive, which
- * cover these alone. */
+/* If launch `l`, one of several of a step, computes few points, adds kernels of family naive that cover only these
+ * points. False if it computes many. */
 static bool few_points(Lowering *lo, HostSeq *seq, const Launch *l, const Const *scalars, const char *name, int steps,
                        const Together *group) {
   int32_t block[MAX_RANK];
@@ -71,9 +71,9 @@ bool tiles_seq(Lowering *lo, TileFn fn, int n, Launch *const *l, const Schedule 
 
 /* ---- modules */
 
-/* The launches of several steps, or of the whole of one in streamed tiles of threads, the longest first, in `out`; how
- * many. With fewer levels there may be no halo to compute, so that a field would be written in place, but still one to
- * load; blocks of pipelines of warps overlap whatever they load. */
+/* The launches of several steps, longest first, in `out`, or, in streamed tiles of threads, that of a whole step.
+ * Returns their number. A launch with fewer levels may have no halo to compute, so that it would write a field in
+ * place, but still a halo to load; blocks of warp pipelines overlap whatever they load. */
 static int long_launches(const PassContext *c, const Module *m, const Schedule *s, int groups,
                          Launch *out[MOST_TILES]) {
   bool streamed = family_row(s->family)->streamed;
@@ -87,8 +87,8 @@ static int long_launches(const PassContext *c, const Module *m, const Schedule *
   return n;
 }
 
-/* The schedule `s` with as few elements a thread as the halo of launch `l` allows: for the steps that remain, whose
- * kernel matters less than its compile time. */
+/* The schedule `s` with as few elements a thread as the halo of launch `l` allows, for the steps that remain: the
+ * compile time of their kernel matters more than its speed. */
 static Schedule fewest_elements(const Launch *l, Schedule s) {
   for (int d = 0; d < l->m->grid.rank; d++) {
     int32_t most = s.elems[d], least = (int32_t)((l->hull.lo[d] + l->hull.hi[d]) / s.block[d] + 1);
@@ -107,8 +107,7 @@ Schedule long_schedule(const Lowering *lo, const Launch *l, const Schedule *s, i
   return schedule_between(s, l->n ? l->steps : s->T);
 }
 
-/* The schedules of the `n` launches of a step, the first of which is `step`, behind `tiles` launches of several steps.
- */
+/* The schedules of the launches of a step, the first of which is `step`, after `tiles` launches of several steps. */
 static const Schedule *step_schedules(const Lowering *lo, const Launch *step, const Schedule *s, int n, int tiles) {
   bool streamed = family_row(s->family)->streamed;
   if (n > 1 && s->groups)
@@ -121,7 +120,7 @@ static const Schedule *step_schedules(const Lowering *lo, const Launch *step, co
   return rest;
 }
 
-/* Are there steps that remain behind `tiles` launches of `m`, of several steps or of one? */
+/* Do steps remain after `tiles` launches of `m`, each of several steps or of one? */
 static bool any_remain(const PassContext *c, const Module *m, const Schedule *s, int tiles) {
   bool whole = family_row(s->family)->streamed && c->target->simt;
   return !tiles || (!c->sketch && (m->time_tile > 1 || !whole));

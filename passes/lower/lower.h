@@ -1,21 +1,21 @@
-/* passes/lower/lower.h: what the lowerings from stencil IR to kernel IR share (private to passes/). Nothing here
- * knows about threads.
+/* passes/lower/lower.h: functions that the lowerings from stencil IR to kernel IR share (private to passes/). Nothing
+ * here knows about threads.
  *
- *   lower-access.c   one access of a field made into kernel IR, from given coordinates, with the field's outside rule
- *   lower-body.c     the bodies of pieces and stencils made into kernel IR at one point
+ *   lower-access.c   one access of a field, from given coordinates, with the field's outside rule
+ *   lower-body.c     the bodies of pieces and stencils at one point
  *   lower-levels.c   reads of another level of the grid
  *   lower-reduce.c   reductions between time tiles
- *   lower-rows.c     reductions joined to the stencils that make the values
+ *   lower-rows.c     reductions joined to the stencils that compute the values
  *   lower-repeat.c   repeats within a step
- *   renewed.c        what their rounds set as a whole before they read it
+ *   renewed.c        fields that their rounds set as a whole before they read them
  *   sweep.c          sweeps, launches of their own (columns.h: sweep-turn.c, those along the last dimension)
- *   lower-tests.c    which words of tests a kernel looks at
+ *   lower-tests.c    the words of tests that a kernel reads
  *   lower-tiles.c    the modules of all families of tiles
- *   lower-slices.c   kernels of a slice made kernels of all slices
- *   lower-steps.c    which numbers of steps get a kernel of their own
+ *   lower-slices.c   kernels of one slice become kernels of all slices
+ *   lower-steps.c    the numbers of steps that get a kernel of their own
  *   lower-host.c     buffers, kernels, their names, launches and swaps (Algorithm 5)
  *
- * The words are those of launch/launch.h. */
+ * launch/launch.h explains the words. */
 #ifndef STC_PASSES_LOWER_H
 #define STC_PASSES_LOWER_H
 
@@ -23,313 +23,316 @@
 
 /* ---------------------------------------------------------------- lower-access.c */
 
-/* `v` where at + off lies in the field's region in the dimensions whose rule is a constant, else that; `v` if there are
- * none. */
+/* `v` if at + off lies in the field's region in all dimensions with a constant rule, else the constant. If there are no
+ * such dimensions, `v`. */
 Value *inside_or_constant(Builder *b, const Module *m, int field, const Rules *rules, Value *const *at,
                           const int64_t *off, Value *v);
-/* `v` where it lies in the region in those, of which there are some, whose rule leads to another point nearby, else
- * `led`. */
+/* `v` if at + off lies in the field's region in all dimensions whose rule leads to another point nearby, else `led`.
+ * There must be such dimensions. */
 Value *inside_or_led(Builder *b, const Module *m, int field, const Rules *rules, Value *const *at, const int64_t *off,
                      Value *v, Value *led);
 
-/* The coordinate in dimension `d` at which `n` cells of `f` in a row can be accessed from at + off on, whether they are
- * in its region or not. */
+/* The coordinate in dimension `d` at which `n` adjacent cells of `f` can be accessed for at + off, whether or not at +
+ * off lies in the field's region. */
 Value *guarded_place(Builder *b, const Field *f, const Rules *rules, Value *const *at, const int64_t *off, int d,
                      int n);
 
-/* The access to `field` in global memory (`buffer`) at coordinates at + off (i64, images already wrapped), of which
- * those in dimensions that the field does not have mean nothing. Where no
- * rule holds the address is made legal by idx.guard if `guarded`, and taken as it is if not (then the code must run for
- * points of the access's piece only). */
+/* The access to `field` in global memory (`buffer`) at coordinates at + off (i64, images already wrapped); coordinates
+ * in dimensions that the field lacks are ignored. In a dimension without a rule, `guarded` makes the address legal by
+ * idx.guard; otherwise it is used as it is, and the code must only run for points of the access's piece. */
 Value *access_global(Builder *b, const Module *m, int field, int buffer, const Rules *rules, Value *const *at,
                      const int64_t *off, bool guarded);
 
-/* The value of `field` in `buffer` at the point `at`, loaded only if that is one of the field's: beyond, another tile
- * may be writing in place what a guarded address led to, and a field without points has no address. Else 0. */
+/* The value of `field` in `buffer` at the point `at`, loaded only if the field has that point, else 0. (Outside,
+ * another tile may be writing to the cell to which a guarded address would lead, and a field without points has no
+ * address.) */
 Value *load_if_inside(Builder *b, const Module *m, int field, int buffer, Value *const *at);
 
-/* The access to version `ver` of `field` in array `array` of kernel `k` (pads as in the array), whose cell `cell` (i32,
- * without the pad) holds the point `at` (i64, wrapped): cell + off, or the cell that the rule leads to, if it leads
- * to one (outside_leads). `off` is within the pads. */
+/* The access to version `ver` of `field` in array `array` of kernel `k`. Cell `cell` (i32, without the pads) holds the
+ * point `at` (i64, wrapped). The access goes to cell + off, or to the cell to which the rule leads, if it leads to one
+ * (outside_leads). `off` is within the pads. */
 Value *access_array(Builder *b, const Module *m, int field, const Kernel *k, int array, int ver, const Rules *rules,
                     Value *const *at, Value *const *cell, const int64_t *off);
 
-/* The access to version `ver` of `field` from the point `at` (i64, wrapped) whose value, and that of any cell near by,
- * is at hand: fn gives the one `to` cells away. A rule that leads to another point leads to one near by, and the value
- * is chosen among those of all cells that it can lead to. */
+/* The access to version `ver` of `field` from the point `at` (i64, wrapped), if the values of nearby cells exist
+ * already: fn returns the value `to` cells away. A rule that leads to another point leads to a nearby one, and the
+ * value is selected from those of all cells to which it can lead. */
 typedef Value *(*BesideFn)(void *user, int field, int ver, const int64_t *to);
 Value *access_beside(Builder *b, const Module *m, int field, int ver, const Rules *rules, Value *const *at,
                      const int64_t *off, BesideFn fn, void *user);
 
-/* The cell, in dimension d, that a rule leads to from `cell` + off, whose point is at + off: the cell beside
- * it if the field's region is not left, else the one as far away as the point that the rule gives. A guard keeps cells
- * whose value nobody needs between `first` and `last`. */
+/* The cell in dimension d for an access to `cell` + off, whose point is at + off: that cell if it is in the field's
+ * region, else the cell as far away as the point to which the rule leads. A guard keeps cells whose values nobody needs
+ * between `first` and `last`. */
 Value *ruled_cell(Builder *b, const Field *f, int64_t first, int64_t last, int d, OutsideRule rule, Value *at,
                   Value *cell, int64_t off);
 
 /* ---------------------------------------------------------------- lower-body.c */
 
-/* How code for the equations at one point gets at what they use. index[d] is the point's coordinate (i64, wrapped in an
- * image) and step its time step, i64. access builds the value of `field` at offset `off` under `rules` for an access
- * out of a piece. Equal accesses of a Point are built once: the same Point must only be used where code of its earlier
- * uses dominates. */
+/* The environment of code for the equations at one point. index[d]: the point's coordinate (i64, wrapped in an image);
+ * step: its time step, i64. access: builds the value of `field` at offset `off` under `rules`, for an access of a
+ * piece. A Point builds equal accesses once, so a Point may only be used where the code of its earlier uses
+ * dominates. */
 typedef struct Point Point;
 struct Point {
   const Module *m;
   Value *index[MAX_RANK];
   Value *step;
   Value *(*access)(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules);
-  /* NULL, or gives what `op` of `piece` comes to if that was computed elsewhere, or sets *skip if nobody needs it here.
-   */
+  /* NULL, or returns the value of `op` of `piece` if that was computed elsewhere, or sets *skip if nobody needs it
+   * here. */
   Value *(*known)(Point *p, Builder *b, const Piece *piece, const Op *op, bool *skip);
-  Value *(*behind)(Point *p, Builder *b, int field, const int64_t *off); /* in sweeps: what they have left there */
+  Value *(*behind)(Point *p, Builder *b, int field,
+                   const int64_t *off); /* in sweeps: the value that the sweep has computed there */
   void *user;
-  const struct Lowering
-      *lo; /* where stencils may read another level of the grid; guarded: also at points that are in no piece */
+  const struct Lowering *lo; /* needed for reads of another level of the grid; guarded: the code also runs at points
+                                that are in no piece */
   bool guarded;
   int32_t nseen;
   struct SeenAccess *seen;
 };
 
-/* The value of `field` at `off` under `rules`, built by p->access unless an equal access was. */
+/* The value of `field` at `off` under `rules`; built by p->access unless `p` has an equal access. */
 Value *point_access(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules);
-/* Has an equal access been built? */
+/* Has `p` built an equal access? */
 bool point_has(const Point *p, int field, const int64_t *off, const Rules *rules);
-/* The values of the accesses that `p` has built so far, into `out` (NULL: they are counted); how many. And has `p` take
- * those that `like` has built for its own, with as many values of its own. */
+/* point_built: the values of the accesses that `p` has built so far, into `out` (NULL: count only); returns their
+ * number. point_take: gives `p` the accesses of `like`, with the values `values` in the same order; returns their
+ * number. */
 int32_t point_built(const Point *p, Value **out);
 int32_t point_take(Point *p, Builder *b, const Point *like, Value *const *values);
-/* A copy of the pure op `op` of a body, an element op among them, on the values that `map` has, by their numbers, for
- * its operands. */
+/* A copy of the pure op `op` of a body (element ops included), with operands from `map`, by value number. */
 Value *body_op(Point *p, Builder *b, const Op *op, Value *const *map);
 /* Does a body of the `n` stencils use the step number? (If not, Point.step may be NULL.) */
 bool stencils_use_step(int n, const Stencil *st);
-/* Value number i of the result is the new value of target i of `piece` at the point. */
+/* The new values of the targets of `piece` at the point: entry i for target i. */
 Value **piece_values(Point *p, Builder *b, const Piece *piece);
-/* Value number i of the result is the new value of target i of `st` at the point, whichever piece it lies in; where it
- * is in none, `old(p, b, field)` (NULL result, or old itself NULL: it does not matter). The piece with the fewest fixed
- * dimensions is asked first. */
+/* The new values of the targets of `st` at the point, whichever piece it lies in: entry i for target i. If the point is
+ * in no piece, a target has the value `old(p, b, field)`; the value does not matter if that, or `old` itself, is NULL.
+ * Pieces with the fewest fixed dimensions are tested first. */
 Value **stencil_values(Point *p, Builder *b, const Stencil *st, Value *(*old)(Point *p, Builder *b, int field));
 
 /* ---------------------------------------------------------------- lower-levels.c */
 
-/* The value of `op` of `piece`, which reads another level of the grid. */
+/* The value of `op` of `piece`, an op that reads another level of the grid. */
 Value *level_value(Point *p, Builder *b, const Piece *piece, const Op *op);
 
 /* ---------------------------------------------------------------- lower-steps.c */
 
-/* The most numbers of steps that sequences are made for. */
+/* The most numbers of steps that get sequences. */
 enum { MOST_TILES = 16 };
-/* The numbers of steps that sequences are made for by plan `s`, falling: T, perhaps some in between, and 1 (at the end,
- * and always there). Returns how many. One in between is the plan's remainder; on a target that compiles late, where it
- * costs no compile time, T is halved again and again. */
+/* The numbers of steps that get sequences under plan `s`, falling: T, perhaps numbers in between, and always 1, the
+ * last. Returns how many. Usually there is at most one in between, the plan's remainder; if the target compiles late,
+ * so that more of them cost no compile time, T is halved again and again. */
 int remainder_tiles(const TargetInfo *t, const Schedule *s, int T, int tiles[MOST_TILES]);
-/* The launches of several steps that these sequences make, of a module that was time-tiled: of the instances of its
- * last levels, the longest (all levels) first. Returns how many there are in `out`. */
+/* The launches of several steps of these sequences, for a time-tiled module: each consists of the instances of the last
+ * levels, the longest (all levels) first. Returns their number in `out`. */
 int tile_launches(const TargetInfo *t, const Module *m, const Schedule *s, Launch *out[MOST_TILES]);
 
 /* ---------------------------------------------------------------- lower-host.c */
 
-/* A kernel IR module in the making, and where its buffers are: copy[c][f] is the index of copy c of field f, -1: none.
- */
+/* A kernel IR module in the making. copy[c][f]: the buffer of copy c of field f, -1: none. */
 typedef struct Lowering {
   PassContext *c;
   const Module *m; /* stencil IR */
   Module *out;
-  struct KernelNames *names; /* of out's kernels, so that each gets another one */
+  struct KernelNames *names; /* the names of out's kernels, to make new ones unique */
   int32_t *copy[2];
   Launch **inits;   /* the launches of the inits */
-  HostSeq *updates; /* at twice the number of Module.updates: the launches that make it, and behind them those that do
-                       where its rows have values; NULL: there are none so far */
-  int32_t *rows; /* by the same number: the buffer of the values of its rows + 1, 0: not known; -1: it has none; NULL:
-                    none */
-  bool *joined;  /* the launch before has left the values of its rows there; NULL: of none */
+  HostSeq *updates; /* by the number in Module.updates: [2 i] the launches of update i, [2 i + 1] its launches if the
+                       values of its rows exist already; NULL: none so far */
+  int32_t *rows;    /* by the number of the update: the buffer of the values of its rows + 1, 0: not known, -1: it has
+                       none; NULL: none is known */
+  bool *joined;     /* by the number of the update: the launch before has stored the values of its rows there; NULL: for
+                       none */
 } Lowering;
 
-/* Derives the kernel IR module for `m` and makes the buffers that its inits and the launches of a step and of tiles
- * need (all fields but temps have one at least) behind those of the launch-time arrays, array number i being buffer i.
- */
+/* Makes the kernel IR module for `m`, and the buffers for its inits, for the launches of a step and for tiles: every
+ * field except temps has at least one. The first buffers are those of launch-time arrays: array number i is buffer
+ * i. */
 Lowering *lowering_new(PassContext *c, const Module *m, int nsteps, Launch *const *steps, int ntiles,
                        Launch *const *tiles);
-/* "heat_overlap_t4", or of one of several groups "heat_overlap_gauss_st", "heat_overlap_a_to_d": the name of the kernel
- * of launch `l`, whose schedule is of that family. */
+/* The name of the kernel of launch `l`, whose schedule has this family: "heat_overlap_t4", or if `several` groups make
+ * up a step, "heat_overlap_gauss_st" or "heat_overlap_a_to_d". */
 const char *group_name(const Lowering *lo, const Launch *l, const char *family, bool several);
-/* Adds a kernel named after `name` (made a valid and unique identifier) and returns its index; rank, steps, loc and an
- * empty body are set. */
+/* Adds a kernel named after `name` (made a valid and unique identifier) with the given rank, steps and loc and an empty
+ * body. Returns its index. */
 int lowering_kernel(Lowering *lo, const char *name, int steps, Loc loc);
-/* Lets kernel `kernel` be launched only where `value` is a multiple of `of`. False if it never is: the kernel is of no
- * use then. */
+/* Restricts launches of kernel `kernel` to params for which `value` is a multiple of `of`. False if that never holds;
+ * the kernel is then of no use. */
 bool kernel_multiple(Lowering *lo, int kernel, Affine value, int64_t of);
-/* Has the module the check that `value` is not negative, whatever else there is? */
+/* Has the module an unconditional check that `value` is not negative? */
 bool lower_has_check(const Module *out, Affine value);
-/* How many elements of type `t` make 16 bytes, or as many as V is a multiple of. */
+/* The number of elements of type `t` in 16 bytes; fewer if V is not a multiple of that. */
 int vector_cells(Type t, int V);
-/* The fields of launch `l` whose cells kernel `kernel` moves by vectors, with lanes of V cells each: those whose rows
- * are the grid's, so that each starts at a lane's first cell and none is empty. The kernel is for rows of whole lanes
- * then. */
+/* By field: does kernel `kernel` of launch `l` move its cells by vectors, with V cells a lane? These are the fields
+ * whose rows are the grid's rows, so that each row starts at the first cell of a lane and no lane is empty. Restricts
+ * the kernel to rows of whole lanes. */
 bool *kernel_vectors(Lowering *lo, const Launch *l, int kernel, int V);
-/* Where the multiples of `kernel` do not hold `other` is launched, which does the same. Does nothing if it has none: it
- * can always be launched. */
+/* Makes `other`, a kernel that computes the same, the alternative to launch if the multiples of `kernel` do not hold.
+ * Does nothing if `kernel` requires none. */
 void kernel_instead(Lowering *lo, int kernel, int other);
-/* Adds an array to kernel `k` and returns its index. `cells` is its shape without the pads (rank places); pads may be
- * NULL. */
+/* Adds an array to kernel `k`, with the grid's rank, and returns its index. `cells`: its shape without the pads; pads
+ * may be NULL. */
 int kernel_array(Lowering *lo, Kernel *k, const char *name, Type t, Space space, const int32_t *cells,
                  const int32_t *pad_lo, const int32_t *pad_hi);
-/* The same of any rank. */
+/* The same for any rank. */
 int kernel_array_of(Lowering *lo, Kernel *k, int rank, const char *name, Type t, Space space, const int32_t *cells,
                     const int32_t *pad_lo, const int32_t *pad_hi);
-/* The buffer that launches read `field` from; that launch `l` writes it to. */
+/* The buffer from which launches load `field`; the buffer to which launch `l` stores it. */
 int load_buffer(const Lowering *lo, int field);
 int store_buffer(const Lowering *lo, const Launch *l, int field);
-/* Adds to `seq` the launch of kernel `k`; the swaps that have to follow launch `l`, of the step, and the updates
- * between it and the next one. */
+/* host_launch: adds the launch of kernel `k` to `seq`. host_swaps: adds the swaps that must follow launch `l` of the
+ * step, and the updates between it and the next launch. */
 void host_launch(Lowering *lo, HostSeq *seq, int k);
 void host_swaps(Lowering *lo, HostSeq *seq, const Launch *l);
-/* The points that launches cover: all of the grid, or what those of a part store. */
+/* The points that launches cover: the whole grid, or the points that launches of a part store. */
 const Box *launch_covers(const Module *m);
-/* Of the points of `box` those that the one stencil of launch `l` has: in a dimension that its targets do not have, as
- * those of an init may, the one of theirs. */
+/* `box`, restricted to the only index of the targets in dimensions that the targets of the one stencil of launch `l`
+ * lack (possible in inits). */
 Box box_of_targets(const Launch *l, Box box);
-/* The sequence that init `st` belongs to. */
+/* The sequence to which init `st` belongs. */
 HostSeq *init_seq(Lowering *lo, const Stencil *st);
-/* Adds a sequence that makes `steps` steps and returns it (valid until the next): so far it makes the updates that come
- * before all stencils. */
+/* Adds a sequence for `steps` steps, with the updates that come before all stencils. The result is valid until the next
+ * call. */
 HostSeq *host_seq(Lowering *lo, int steps);
-/* Makes the sequences of inits: a kernel for each target of each, so that one can be left out whose field has data. fn
- * adds the kernel named `name` of launch `l` for target `only` (-1: it has one), with what `block` says of tiles, and
- * its launch, to `seq`. */
+/* Makes the sequences of inits, with one kernel for each target, so that inits of fields with data can be left out. For
+ * each, fn adds to `seq` the kernel named `name` of launch `l` for target `only` (-1: the init has one target), with
+ * the tile size that `block` says, and its launch. */
 typedef void (*InitFn)(Lowering *lo, HostSeq *seq, const Launch *l, int only, const char *name, const int32_t *block);
 void init_seqs(Lowering *lo, const int32_t *block, InitFn fn);
-/* Lowers the reductions as the mapping of plan `s` says, adds to the module's checks that no kernel needs more blocks
- * than the target can start, and sets all kernels' arguments. Returns the module. */
+/* Lowers the reductions according to the mapping of plan `s`, adds checks that no kernel needs more blocks than the
+ * target can start, and sets the arguments of all kernels. Returns the module. */
 Module *lowering_finish(Lowering *lo, const Schedule *s);
 
 /* ---------------------------------------------------------------- lower-tests.c */
 
-/* Says of kernel `index`, of the `n` launches at `l`, whose blocks cover the points of `covers`, which words of tests
- * it looks at, and where (Kernel.tests). Its rank, tile and overhang are set. */
+/* Sets Kernel.tests of kernel `index`, which computes the `n` launches at `l` in blocks that cover `covers`: the words
+ * of tests that it reads, and where. The kernel's rank, tile and overhang must be set. */
 void kernel_looks(Lowering *lo, int index, int n, const Launch *const *l, const Box *covers);
 
 /* ---------------------------------------------------------------- lower-slices.c */
 
-/* Makes the kernels of a slice (passes/launch/slices.h), if `lo` is of one, those of all slices, and lo->m the program;
- * for lowering_finish, before what is lowered for all of the grid. */
+/* If `lo` lowers a slice (passes/launch/slices.h), turns its kernels into kernels of all slices, and sets lo->m to the
+ * whole program. lowering_finish calls this before it lowers parts that concern the whole grid. */
 void lower_slices(Lowering *lo);
-/* Has what is lowered next be of all slices, not of one. The slice, for that to be lowered again; NULL: `lo` is of
- * none.
- */
+/* lower_whole: lowers the following parts for the whole program instead of one slice; returns the slice, or NULL if
+ * `lo` lowers none. lower_slice_again: returns to lowering `slice`. */
 const Module *lower_whole(Lowering *lo);
 void lower_slice_again(Lowering *lo, const Module *slice);
 
 /* ---------------------------------------------------------------- lower-tiles.c */
 
-/* Has the target threads, or none, as pass `pass` of family `family` is for, is `*m` ready for it, and is there a plan,
- * in *s, for it to obey? Reports it if not. *m becomes what is to be lowered: the module, or a slice of it. */
+/* May pass `pass` of family `family` lower `*m`: has the target threads (or none) as the family needs, is `*m` ready,
+ * and has it a plan, which goes to *s? Reports it if not. *m becomes the module to lower: itself, or a slice of it. */
 bool lowering_starts(PassContext *c, Module **m, const char *pass, FamilyId family, Schedule *s);
-/* Adds the kernel `name` for launch `l` under schedule `s`, which advances by `steps`, and which moves whole vectors or
- * rows where it can if `whole`. Its index; -1 after an error. */
+/* Adds the kernel `name` for launch `l` under schedule `s`, which advances by `steps` time steps. whole: it moves whole
+ * vectors or rows where it can. Returns its index; -1 after an error. */
 typedef int (*KernelFn)(Lowering *lo, const Launch *l, const Schedule *s, bool whole, const char *name, int steps);
-/* Adds it, and if it is only for rows of whole vectors another one that moves cells one by one. The index of the
- * first. */
+/* Adds the kernel by `fn`; if it is restricted to rows of whole vectors, also a second kernel that moves cells one by
+ * one, as its alternative. Returns the index of the first. */
 int kernel_with_spare(Lowering *lo, KernelFn fn, const Launch *l, const Schedule *s, const char *name, int steps);
-/* Adds the kernel `name` of launch `l` under schedule `s`, of any family, which advances by `steps`, and its launch to
- * `seq`. False after an error. */
+/* Adds the kernel `name` for launch `l` under schedule `s`, of any family, which advances by `steps` time steps, and
+ * its launch to `seq`. False after an error. */
 typedef bool (*TileFn)(Lowering *lo, HostSeq *seq, const Launch *l, const Schedule *s, const char *name, int steps);
-/* The schedule of launch number `i` of those of several steps, `l`, under plan `s`. */
+/* The schedule under plan `s` for launch number `i` of several steps, `l`. */
 Schedule long_schedule(const Lowering *lo, const Launch *l, const Schedule *s, int i);
-/* Adds a sequence of the `n` launches at `l`, of which number i has the schedule s[i]; thin ones that would be streamed
- * have `rest`. False after an error. */
+/* Adds a sequence of the `n` launches at `l`; launch i has schedule s[i], but a thin launch that would be streamed has
+ * `rest`. False after an error. */
 bool tiles_seq(Lowering *lo, TileFn fn, int n, Launch *const *l, const Schedule *s, const Schedule *rest);
-/* How a pass lowers tiles: a launch, the inits, and where fields are placed in memory for the longest launch (NULL: as
- * anywhere). */
+/* The functions of a pass that lowers tiles: for a launch, for the inits, and for the placement of fields in memory,
+ * which depends on the longest launch (NULL: anywhere). */
 typedef struct TileFamily {
   TileFn launch;
   void (*inits)(Lowering *lo, const int32_t *block);
   void (*place)(Lowering *lo, const Launch *l, const Schedule *s);
 } TileFamily;
-/* The whole module `m` under plan `s`: kernels for T steps, perhaps some for fewer, overlapped tiles for the steps that
- * remain, or the kernels of the groups that a step is cut into; and the inits. NULL after an error. */
+/* Lowers the whole module `m` under plan `s`: kernels for T steps, perhaps some for fewer, overlapped tiles for the
+ * remaining single steps, or kernels for the groups of a step; and the inits. NULL after an error. */
 Module *lower_tiles(PassContext *c, Module *m, const Schedule *s, const TileFamily *f);
 
 /* ---------------------------------------------------------------- lower-reduce.c */
 
-/* Adds the kernels and sequences of the module's reductions under plan `s`; for lowering_finish. */
+/* Adds the kernels and sequences of the module's reductions under plan `s` (called by lowering_finish). */
 void lower_reductions(Lowering *lo, const Schedule *s);
-/* Adds to `seq` the launches of the updates whose stage is more than `after`, but not more than `stage`, and where
- * repeats begin and end there. */
+/* Adds to `seq` the launches of updates with `after` < their stage <= `stage`, and marks where repeats begin and end
+ * there. */
 void lower_updates(Lowering *lo, HostSeq *seq, int after, int stage);
 
 /* ---------------------------------------------------------------- lower-rows.c */
 
-/* Adds the kernel of launch `l` to `seq`, named after `name`, which advances by `steps` and leaves what the updates
- * behind it reduce: for targets with threads, where that moves less through memory. False: nothing was added. */
+/* Adds to `seq` a kernel, named after `name`, that computes launch `l`, advances by `steps` time steps, and also
+ * reduces rows for the updates behind the launch. Only for targets with threads, and only if that moves less through
+ * memory; otherwise returns false and adds nothing. */
 bool lower_joined(Lowering *lo, HostSeq *seq, const Launch *l, const char *name, int steps);
 
 /* ---------------------------------------------------------------- lower-repeat.c */
 
-/* The next stage behind `after` where there is an update, or a repeat begins or has ended; INT32_MAX: there is none. */
+/* The next stage after `after` that has an update, or before which a repeat begins or ends; INT32_MAX if there is
+ * none. */
 int next_border(const Module *m, int after);
-/* Marks in `seq` the repeats that end before stage `stage` and that begin with it. */
+/* Marks in `seq` the repeats that end before stage `stage`, and those that begin with it. */
 void push_borders(Lowering *lo, HostSeq *seq, int stage);
-/* Makes loops of what is marked in all sequences of steps; for lowering_finish. */
+/* Turns the marked parts of all sequences of steps into loops (called by lowering_finish). */
 void lower_repeats(Lowering *lo);
 
 /* ---------------------------------------------------------------- renewed.c */
 
-/* Has the loop of repeat number `repeat` say which fields its rounds renew. */
+/* Lists in the loop of repeat number `repeat` the fields that its rounds renew. */
 void lower_renewed(Lowering *lo, int repeat);
 
 /* ---------------------------------------------------------------- sweep.c */
 
-/* Adds the kernel of launch `l`, of one sweep or two, which advances by `steps`, and its launch to `seq`; kernels of
- * other stencils have `block` threads a block. */
+/* Adds the kernel for launch `l` of one or two sweeps, which advances by `steps` time steps, and its launch to `seq`.
+ * `block`: the threads of a block in kernels of other stencils. */
 void sweep_launch(Lowering *lo, HostSeq *seq, const Launch *l, const int32_t *block, int steps);
 
 /* ---------------------------------------------------------------- naive.c */
 
-/* Was `field` written at point `at` by the stencils from `first` to before `last`, all of one time step? NULL: nowhere
- * by any of them. */
+/* Builds the test that one of the stencils `first` to `last` - 1, all of one time step, has written `field` at point
+ * `at`. NULL: none of them writes it anywhere. */
 Value *written_before(const Module *m, const Stencil *first, const Stencil *last, Builder *b, int field,
                       Value *const *at);
-/* Adds the kernels of the inits and their launches to the init sequence. `block` is the threads a block. */
+/* Adds the kernels of the inits, with `block` threads a block, and their launches to the init sequence. */
 void lower_inits(Lowering *lo, const int32_t *block);
-/* Where a value of `field` can be after launch `l`, if not on all of the field's region: at the points of the pieces so
- * far, for a temp field of which none is the whole region. */
+/* May `field` have values only at some points of its region after launch `l`: is it a temp field, and is none of the
+ * pieces so far its whole region? */
 bool partly_written(const Launch *l, int field);
-/* Is there a value of `field` at point `at` after launch `l`? (`at` may lie outside of the field's region: there is
- * none there.) */
+/* Builds the test that `field` has a value at point `at` after launch `l`. (`at` may lie outside the field's region;
+ * there is no value there.) */
 Value *has_value_after(const Launch *l, Builder *b, int field, Value *const *at);
-/* The launches from number `first` to number `last` of a step, none of which reads or writes what another of them
- * writes, and between which nothing is swapped; ops: those that the sequence had behind them. */
+/* A group of consecutive launches of a step, numbers `first` to `last`. None of them reads or writes a field that
+ * another one writes, and no swap comes between them. ops: the number of operations in the sequence after them. */
 typedef struct Together {
   int first, last, ops;
 } Together;
-/* Adds launch number `i` of those at `l`, which comes next in `seq`, to the group, or begins a new one with it. */
+/* Adds launch number `i` of `l`, which comes next in `seq`, to the group, or begins a new group with it. */
 void together_add(Together *group, const HostSeq *seq, Launch *const *l, int i);
-/* Adds a kernel for each part of the few points that launch `l`, the last of `group`, computes where the params have
- * the values `scalars`, of `block` threads a block, and their launches to `seq`, beside each other and the others of
- * the group: no piece reads what another one of the stencil makes. `steps`: time steps that they make. False if the
- * launch computes many points; nothing is added then. */
+/* If launch `l`, the last of `group`, computes few points under the params `scalars`, adds a kernel of `block` threads
+ * a block for each part of these points, and the launches to `seq`, beside each other and beside the others of the
+ * group (no piece reads values of another piece of the stencil). `steps`: the time steps by which they advance. False,
+ * and nothing is added, if the launch computes many points. */
 bool naive_parts(Lowering *lo, HostSeq *seq, const Launch *l, const Const *scalars, const char *name,
                  const int32_t *block, int steps, const Together *group);
-/* Adds the kernel `name` of launch `l`, of one stencil, for the points of the box `zone` alone, less those of `without`
- * (NULL: none), and its launch to `seq`; what the stencil leaves as it is is copied there, if it stores to another
- * buffer. */
+/* Adds the kernel `name` of launch `l`, of one stencil, for the points of the box `zone` that are not in `without`
+ * (NULL: none), and its launch to `seq`. If the stencil stores to another buffer, the kernel copies the points that the
+ * stencil leaves unchanged. */
 void naive_zone(Lowering *lo, HostSeq *seq, const Launch *l, const char *name, const int32_t *block, const Box *zone,
                 const Box *without);
-/* Adds the sequence of one step, of the `n` launches at `l`, one a stencil, with `block` threads a block. */
+/* Adds the sequence for one step, of the `n` launches at `l`, one for each stencil, with `block` threads a block. */
 void naive_seq(Lowering *lo, int n, Launch *const *l, const int32_t *block);
 
 /* ---------------------------------------------------------------- naive-points.c */
 
-/* Begins the body of kernel `index`, which covers the grid by `block` threads a block, of `rows` points each, one
- * behind the other along dimension 0: what is built there is for a point `g` of the thread, if it is in the grid and
- * not in `core`. */
+/* Begins the body of kernel `index`, which covers the grid. A block has `block` threads, and a thread `rows`
+ * consecutive points along dimension 0. The returned builder emits code for a point `g` of the thread, if it is in the
+ * grid and not in `core`. */
 Builder frame_begin(Lowering *lo, int index, const int32_t *block, int32_t rows, const Box *core, Value *g[MAX_RANK]);
-/* One of the launches, of one stencil each, that a kernel makes one after the other at each of its points: with the
- * buffers of `lo`; not in the box `without`, where with `copies` what it would store to another buffer is copied. Of
- * `pieces` the pieces' points alone are computed, and nothing is copied. `copies`: it has most of what there is to
- * do. `piece`: the one that all points of a box are in that is written out; NULL: the largest one. */
+/* A launch of one stencil as a member of a kernel that computes several launches one after the other at each point. lo:
+ * its buffers. without: the kernel does not compute this box; with `copies` it copies the points there if the launch
+ * stores to another buffer. pieces: only points of the stencil's pieces are computed, and none are copied. copies: the
+ * member does most of the work. piece: the piece of which all points of a box are part, with unrolled code; NULL: the
+ * largest piece. */
 typedef struct NaiveMember {
   Lowering *lo;
   const Launch *l;
@@ -337,26 +340,27 @@ typedef struct NaiveMember {
   bool pieces, copies;
   const Piece *piece;
 } NaiveMember;
-/* A kernel of the `n` launches at `of`, which advances by `steps`, by `block` threads a block of `elems` points each,
- * beside each other. */
+/* A kernel for the `n` launches at `of`, which advances by `steps` time steps, with `block` threads a block and `elems`
+ * adjacent points a thread. */
 typedef struct NaivePoints {
   int n, steps;
   const NaiveMember *of;
   const int32_t *block, *elems;
   const Box *core, *inner;
 } NaivePoints;
-/* Adds that kernel, named after `name`, for the points that launches cover and that are not in p->core (NULL: all): in
- * tiles in p->inner, where members without `copies` have no points but single ones, those of a thread are written out.
- * Its index. */
+/* Adds that kernel, named after `name`, for the points that launches cover and that are not in p->core (NULL: all). In
+ * tiles inside p->inner, where members without `copies` have only single points, the code is unrolled over a thread's
+ * points. Returns its index. */
 int naive_points(Lowering *lo, const NaivePoints *p, const char *name);
-/* Adds that kernel, named after `name`, for the points in the box `zone` that launches cover, all of which are in the
- * largest piece of each member with `copies`: written out, by whole vectors where it can and if `vector`. Its index. */
+/* Adds that kernel, named after `name`, for the points that launches cover in the box `zone`. All of these must be in
+ * the largest piece of each member with `copies`. The code is unrolled, and if `vector` uses whole vectors where
+ * possible. Returns its index. */
 int naive_block(Lowering *lo, const NaivePoints *p, const Box *zone, bool vector, const char *name);
-/* The same, where each member has a single piece there, NaiveMember.piece: threads all of whose points are in the zone
- * test nothing but what may lie outside fields, others take their points one after the other. A point a thread where
- * rows are not moved by vectors, since that is less code. */
+/* The same, but each member has one piece there, NaiveMember.piece. A thread with all points in the zone tests only
+ * accesses that may leave fields; other threads compute their points one after the other. If rows are not moved by
+ * vectors, a thread has one point, because that needs less code. */
 int naive_piece(Lowering *lo, const NaivePoints *p, const Box *zone, bool vector, const char *name);
-/* Takes from `zone` what is not in the largest piece of launch `l`. False: its bounds differ by params. */
+/* Restricts `zone` to the largest piece of launch `l`. False if their bounds differ by params. */
 bool naive_zone_of(const Module *m, const Launch *l, Box *zone);
 
 #endif

@@ -1,26 +1,27 @@
-/* naive-points.c: several stencils a launch, made one after the other at each point, and several points a thread: what
- * is around a box (passes/tile/frame.h), and all of the grid (family naive with `-elems`).
+/* naive-points.c: kernels that compute several stencils one after the other at each point, and several points a thread:
+ * for a frame (passes/tile/frame.h), and for the whole grid (family naive with `-elems`).
  *
- * A thread's points lie beside each other in all dimensions. Tiles all of whose points are in the largest piece of each
- * stencil, and where no stencil of few points has any, have a version of the code that is written out for these points,
- * without tests, so that what several of them read is loaded once. Where a thread has several points of a row it loads
- * and stores whole vectors there, of fields whose rows are whole ones, and takes the values that accesses lead to from
- * these: of a star of order 8 two vectors beside its own for four points, in place of eight values for each. All other
- * threads take their points one after the other, by a loop that nothing is computed ahead of (`apart`, docs/ir.md).
+ * The points of a thread are adjacent in all dimensions. The code has two versions. In tiles with all points in the
+ * largest piece of each stencil, and without points of stencils of few points, the code is unrolled over a thread's
+ * points and has no tests; a value that several points read is loaded once. If a thread has several points of a row, it
+ * loads and stores whole vectors there, in fields whose rows are whole vectors, and takes the values of accesses from
+ * these vectors: for a star of order 8 and four points, two vectors beside its own, in place of eight values for each
+ * point. In all other tiles threads compute their points one after the other, in a loop whose iterations do not share
+ * values (`apart`, docs/ir.md).
  *
- * A kernel of a piece alone (naive_piece) asks once whether all points of a thread are in the piece, and such a thread
- * clamps nothing: what is loaded at all its points is within the fields but where an outside rule holds. A kernel of
- * the box in the middle (naive_block) clamps each load of tiles at the box's ends in place of that. */
+ * A kernel for one piece (naive_piece) tests once whether all points of a thread are in the piece. Such a thread clamps
+ * nothing: all its loads are within fields, except where an outside rule applies. A kernel for the box in the middle
+ * (naive_block) instead clamps each load of the tiles at the box's ends. */
 #include "passes/lower/naive.h"
 #include "passes/tile/cells.h"
 
 #include <math.h>
 
-/* More points than a thread has of a row. */
+/* More than the most points of a row that a thread may have. */
 enum { MOST_POINTS = 65 };
 
-/* A kernel in the making: its members, and for each the kernel that it would be alone, and the piece that has the most
- * points (NULL: it is not one with `copies`). core: no points in there (NULL: all are made). */
+/* A kernel in the making. k: for each member, the kernel that it would be by itself. most: its piece with the most
+ * points (NULL: not a member with `copies`). core: the kernel computes no points in this box (NULL: all points). */
 typedef struct PointsKernel {
   Lowering *lo;
   int n;
@@ -28,13 +29,13 @@ typedef struct PointsKernel {
   const NaiveMember *of;
   Naive *k;
   const Piece **most;
-  const bool **vectors; /* [member][field]: it is loaded and stored by vectors; NULL: none is */
+  const bool **vectors; /* [member][field]: the field is loaded and stored by vectors; NULL: none is */
   const Box *core;
-  const Box *zone; /* points out of there are not stored; NULL: all are */
+  const Box *zone; /* points outside are not stored; NULL: all are */
   Value *step;
 } PointsKernel;
 
-/* How many points a thread has. */
+/* The number of points of a thread. */
 static int32_t points_of(const PointsKernel *r) {
   int32_t n = 1;
   for (int d = 0; d < r->lo->m->grid.rank; d++)
@@ -44,8 +45,8 @@ static int32_t points_of(const PointsKernel *r) {
 
 /* ---- where points are */
 
-/* Sets `at` to the point that is number `e` of the thread's, whose first one is `g`. The coordinates are built at
- * `b`. */
+/* Sets `at` to point number `e` of the thread, whose first point is `g`, and `on` to its distances from `g`. The
+ * coordinates are built at `b`. */
 static void point_at(const PointsKernel *r, Builder *b, Value *const *g, int32_t e, int32_t on[MAX_RANK],
                      Value *at[MAX_RANK]) {
   for (int d = r->lo->m->grid.rank - 1; d >= 0; d--) {
@@ -55,15 +56,14 @@ static void point_at(const PointsKernel *r, Builder *b, Value *const *g, int32_t
   }
 }
 
-/* The thread's last point in each dimension, whose first one is `g`. */
+/* Sets `last` to the last point of the thread in each dimension; its first point is `g`. */
 static void last_point(const PointsKernel *r, Builder *b, Value *const *g, Value *last[MAX_RANK]) {
   for (int d = 0; d < r->lo->m->grid.rank; d++)
     last[d] = r->elems[d] > 1 ? build2(b, OP_ADD, g[d], build_int(b, TY_I64, r->elems[d] - 1)) : g[d];
 }
 
-/* Of the points of the grid from `g` to `last`, is one not in `box`; or (`all`) are all of them not, and on the same
- * side of it? That is not tested by an op inside, of which pass specialize would make a version for the blocks in the
- * box. */
+/* Of the points of the grid from `g` to `last`, is one outside `box`? Or (`all`) are all of them outside, on the same
+ * side? The test is no `inside` op, because pass specialize would make a version for the blocks in the box. */
 static Value *beyond(Builder *b, const Module *m, Value *const *g, Value *const *last, const Box *box, bool all) {
   Value *out = NULL;
   for (int d = 0; d < box->rank; d++)
@@ -77,13 +77,13 @@ static Value *beyond(Builder *b, const Module *m, Value *const *g, Value *const 
   return out ? out : build_int(b, TY_BOOL, 0);
 }
 
-/* Begins, at `b`, what is done at the point `g` of the grid if it is not in `box`, and in *other what else. */
+/* Opens an if at `b` for a point `g` of the grid that is not in `box`; *other is the builder for other points. */
 static Builder out_of(Builder *b, const Module *m, Value *const *g, const Box *box, Builder *other) {
   return build_either(b, beyond(b, m, g, g, box, false), other);
 }
 
-/* Begins, at `b`, what is done at each of the thread's `elems` points (NULL: one) from `g` on, which g becomes, that is
- * one that launches cover and not in `core`. */
+/* Opens a loop over the thread's `elems` points (NULL: one) from `g` on, for those that launches cover and that are not
+ * in `core`; `g` becomes the point. */
 static Builder each_point(Builder *b, const Module *m, const int32_t *elems, const Box *core, Value **g) {
   Builder in = *b, none;
   for (int d = 0; elems && d < m->grid.rank; d++) {
@@ -98,7 +98,7 @@ static Builder each_point(Builder *b, const Module *m, const int32_t *elems, con
   return core ? out_of(&in, m, g, core, &none) : in;
 }
 
-/* Has kernel `index`, which covers what launches do, leave out the blocks in `core`. */
+/* Marks the blocks of kernel `index` in `core` as idle; the kernel covers the same points as launches. */
 static void set_idle(Lowering *lo, int index, const Box *core) {
   Kernel *k = &lo->out->kernels[index];
   const Box *covers = launch_covers(lo->m);
@@ -118,7 +118,7 @@ Builder frame_begin(Lowering *lo, int index, const int32_t *block, int32_t rows,
 
 /* ---- points one after the other */
 
-/* The code of member `i` at the point `g`. */
+/* Builds the code of member `i` at the point `g`. */
 static void member_code(PointsKernel *r, int i, Builder *b, Value *const *g) {
   const NaiveMember *of = &r->of[i];
   Naive k = r->k[i];
@@ -131,7 +131,7 @@ static void member_code(PointsKernel *r, int i, Builder *b, Value *const *g) {
     naive_keep(&k, &other, of->l->st->targets[t]);
 }
 
-/* The code of all members at the thread's points from `g` on, one after the other. */
+/* Builds the code of all members at the thread's points from `g` on, one point after the other. */
 static void each_code(PointsKernel *r, Builder *b, Value *const *g) {
   Value *at[MAX_RANK];
   for (int d = 0; d < r->lo->m->grid.rank; d++)
@@ -143,21 +143,22 @@ static void each_code(PointsKernel *r, Builder *b, Value *const *g) {
 
 /* ---- points written out */
 
-/* A member's points in the making, its largest piece: which point it is, counted from the thread's first one, `g`, and
- * the cells that are at hand. */
+/* The unrolled points of a member, for its largest piece: the current point as a distance from the thread's first
+ * point, `g`, and the cells that have been loaded. */
 typedef struct Written {
   const PointsKernel *r;
   Naive k;
   Value *const *g;
-  int32_t row, on[MAX_RANK]; /* the number of the first point of its row */
+  int32_t row, on[MAX_RANK]; /* the number of its row's first point */
   const bool *vectors;
-  const Block *home; /* the code that all points share */
+  const Block *home; /* the block whose values all points may share */
   CellCache *seen;
-  const Box *zone; /* points beyond may be made, too, but are not stored; NULL: all are right */
+  const Box *zone; /* points outside may be computed, too, but are not stored; NULL: all points are stored */
 } Written;
 
-/* The line of cells with the value that the access to `field` at `off` under `rules` leads to, and in *cell which one
- * of the lane that the line names. A constant is chosen behind the load, which is the same as without a rule. */
+/* The line of cells that contains the value of the access to `field` at `off` under `rules`; *cell is the number of the
+ * cell within the line's lane. A constant outside is selected after the load, so the load is the same as without a
+ * rule. */
 static CellLine cell_line(const Written *w, int field, const int64_t *off, const Rules *rules, int *cell) {
   const Field *f = &w->r->lo->m->fields[field];
   int x = w->r->lo->m->grid.rank - 1, V = w->r->elems[x], at = w->on[x] + (int)off[x];
@@ -171,7 +172,7 @@ static CellLine cell_line(const Written *w, int field, const int64_t *off, const
   return line;
 }
 
-/* Loads the vector with cell `cell` of `line` at `b`, and makes its values known. */
+/* Loads the vector with cell `cell` of `line` at `b`, and enters its values in the cache of cells. */
 static void load_vector(const Written *w, Builder *b, CellLine line, int cell, const int64_t *off, const Rules *rules) {
   const Module *m = w->r->lo->m;
   const Field *f = &m->fields[line.of];
@@ -194,7 +195,7 @@ static void load_vector(const Written *w, Builder *b, CellLine line, int cell, c
     cells_set(w->seen, line, first + i, op->results[i]);
 }
 
-/* Are the `n` points of the row from number `i` on all in `box`? */
+/* Are all `n` points of the row from number `i` on in `box`? */
 static Value *points_in(const Written *w, Builder *b, int i, int n, const Box *box) {
   int32_t on[MAX_RANK];
   Value *at[MAX_RANK];
@@ -204,7 +205,7 @@ static Value *points_in(const Written *w, Builder *b, int i, int n, const Box *b
   return build_inside(b, box->rank, at, &within);
 }
 
-/* Are they points that are to be stored? Beside a layer whose width is a param, less than 0, the zone is larger than
+/* Are all of these points to be stored? Beside a layer whose width is a param and is negative, the zone is larger than
  * the grid. */
 static Value *points_stored(const Written *w, Builder *b, int i, int n) {
   const Module *m = w->r->lo->m;
@@ -222,8 +223,9 @@ static bool is_set(const PointsKernel *r, int buffer) {
   return set;
 }
 
-/* The value of field `f` at the point, whose buffer the kernel stores to: it is loaded only at points that the thread
- * stores, for others are other threads'. Elsewhere 0. A vector, and cell by cell where not all of it is stored. */
+/* The value of field `f` at the point, if the kernel also stores to its buffer. It is loaded only at points that this
+ * thread stores, because other threads store the others; elsewhere it is 0. Loads a vector, or single cells if not all
+ * cells of the vector are stored. */
 static Value *load_own(const Written *w, Builder *b, int f) {
   const Field *field = &w->r->lo->m->fields[f];
   int rank = w->r->lo->m->grid.rank, n = w->vectors[f] ? vector_cells(field->type, w->r->elems[rank - 1]) : 1,
@@ -260,7 +262,7 @@ static Value *load_own(const Written *w, Builder *b, int f) {
   return both->results[w->on[rank - 1] - first];
 }
 
-/* Point.access: from a vector, where the field comes by vectors. */
+/* Point.access: from a vector, if the field is loaded by vectors. */
 static Value *written_access(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
   const Written *w = p->user;
   int from = launch_reads(w->k.l, field, 0).field, x = p->m->grid.rank - 1, cell;
@@ -275,14 +277,14 @@ static Value *written_access(Point *p, Builder *b, int field, const int64_t *off
   return inside_or_constant(b, p->m, from, rules, p->index, off, cells_get(w->seen, line, cell));
 }
 
-/* The points of a row whose values are known: [point][target of the piece]; the first one. */
+/* The points of a row with their values: v[point][target of the piece]; first: the row's first point. */
 typedef struct Row {
   const Written *w;
   const Piece *piece;
   Value **v[MOST_POINTS], *first[MAX_RANK];
 } Row;
 
-/* Stores `n` points of the row from number `i` on, all targets. */
+/* Stores all targets at `n` points of the row, from number `i` on. */
 static void store_points(const Row *row, Builder *b, int i, int n) {
   const Written *w = row->w;
   const Stencil *st = w->k.l->st;
@@ -310,7 +312,7 @@ static void store_points(const Row *row, Builder *b, int i, int n) {
   }
 }
 
-/* The most points that a target of `st` is stored by at once. */
+/* The most points of a target of `st` that one store writes. */
 static int stored_at_once(const Written *w) {
   const Stencil *st = w->k.l->st;
   int most = 1, V = w->r->elems[w->r->lo->m->grid.rank - 1];
@@ -321,7 +323,7 @@ static int stored_at_once(const Written *w) {
   return most;
 }
 
-/* Stores the row: points that are stored together all at once, or those of them that are to be. */
+/* Stores the row: groups of points by one store if all of them are to be stored, else single points. */
 static void store_row(const Row *row, Builder *b) {
   int V = row->w->r->elems[row->w->r->lo->m->grid.rank - 1], n = stored_at_once(row->w);
   for (int i = 0; i < V; i += n) {
@@ -334,7 +336,7 @@ static void store_row(const Row *row, Builder *b) {
   }
 }
 
-/* The code of the points of a row from number `e` of the thread's on, by piece `piece`. */
+/* Builds the code for the points of a row, from the thread's point number `e` on, by piece `piece`. */
 static void row_code(Written *w, Builder *b, const Piece *piece, int32_t e) {
   const Module *m = w->r->lo->m;
   Row *row = ARENA_NEW(m->arena, Row);
@@ -351,7 +353,7 @@ static void row_code(Written *w, Builder *b, const Piece *piece, int32_t e) {
   store_row(row, b);
 }
 
-/* The code of member `i` at the thread's points from `g` on, all of which it computes by its largest piece. */
+/* Builds the unrolled code of member `i` at the thread's points from `g` on, all of them in its largest piece. */
 static void rows_code(PointsKernel *r, int i, Builder *b, Value *const *g) {
   int V = r->elems[r->lo->m->grid.rank - 1];
   Written w = {.r = r, .k = r->k[i], .g = g, .vectors = r->vectors[i], .home = b->block, .zone = r->zone};
@@ -360,8 +362,8 @@ static void rows_code(PointsKernel *r, int i, Builder *b, Value *const *g) {
     row_code(&w, b, r->most[i], e);
 }
 
-/* The code of member `i`, which is seldom for all points, at the thread's points from `g` on. One test tells that it is
- * for none of them, if it has a single piece and copies nothing. */
+/* Builds the code of member `i`, which computes few points, at the thread's points from `g` on. If it has one piece and
+ * copies nothing, one test skips it for threads without such points. */
 static void others_code(PointsKernel *r, int i, Builder b, Value *const *g) {
   const Module *m = r->lo->m;
   const Stencil *st = r->k[i].l->st;
@@ -379,8 +381,8 @@ static void others_code(PointsKernel *r, int i, Builder b, Value *const *g) {
   member_code(r, i, &b, at);
 }
 
-/* The code of a tile all of whose points are in the largest pieces: written out for the points of threads that compute
- * all of theirs. */
+/* Builds the code of a tile with all points in the largest pieces: unrolled for threads that compute all of their
+ * points. */
 static void inner_code(PointsKernel *r, Builder *b, Value *const *g) {
   const Module *m = r->lo->m;
   Value *last[MAX_RANK], *all = NULL;
@@ -399,8 +401,8 @@ static void inner_code(PointsKernel *r, Builder *b, Value *const *g) {
   each_code(r, &rest, g);
 }
 
-/* The piece of `st` that has the most points, where the params have the values `scalars`; NULL: there is none, or of
- * several nobody knows, the values being NULL. */
+/* The piece of `st` with the most points under the params `scalars`. NULL: there is none, or `scalars` is NULL and
+ * there are several. */
 static const Piece *largest_piece(const Stencil *st, const Const *scalars) {
   const Piece *best = scalars || st->npieces != 1 ? NULL : st->pieces;
   double most = 0;
@@ -420,7 +422,7 @@ static const Piece *largest_piece(const Stencil *st, const Const *scalars) {
   return best;
 }
 
-/* Are all points of the tile of `tile` points that begins at `start` in `box`? */
+/* Are all points of the tile of kernel `k` that begins at `start` in `box`? */
 static Value *tile_in(Builder *b, const Kernel *k, Value *const *start, const Box *box) {
   Box within = *box;
   for (int d = 0; d < box->rank; d++)
@@ -428,9 +430,9 @@ static Value *tile_in(Builder *b, const Kernel *k, Value *const *start, const Bo
   return build_inside(b, box->rank, start, &within);
 }
 
-/* Begins two versions of kernel `index`, whose code goes to `b`: in *in for tiles in `inner`, and in the pieces that
- * have the most points, in *other for the rest. False if there are no such pieces, or a thread has a single point: pass
- * specialize makes a version for those in the middle then. */
+/* Opens two versions of kernel `index` at `b`: *in for tiles in `inner` and in the largest pieces, *other for the rest.
+ * False if there are no such pieces, or if a thread has one point: pass specialize then makes a version for tiles in
+ * the middle. */
 static bool two_versions(PointsKernel *r, int index, Builder *b, Value *const *start, const Box *inner, Builder *in,
                          Builder *other) {
   const Kernel *k = &r->lo->out->kernels[index];
@@ -448,7 +450,7 @@ static bool two_versions(PointsKernel *r, int index, Builder *b, Value *const *s
   return true;
 }
 
-/* What `of` is alone, with the number of the step at `b`, once there is one that needs it. */
+/* The kernel of member `of` by itself. Builds the step number at `b` when a member needs it for the first time. */
 static Naive member_alone(PointsKernel *r, Builder *b, const NaiveMember *of) {
   ThinPart all = {r->lo->m->grid, ARENA_ARRAY(r->lo->out->arena, bool, of->l->st->npieces + 1)}, *part;
   for (int i = 0; i < of->l->st->npieces; i++)
@@ -460,8 +462,8 @@ static Naive member_alone(PointsKernel *r, Builder *b, const NaiveMember *of) {
   return (Naive){.lo = of->lo, .l = of->l, .only = -1, .part = of->pieces ? part : NULL, .step = r->step};
 }
 
-/* How many blocks of `block` threads a core is to have room for, so that they wait for memory at different times: one
- * in `share` of those that its threads are enough for. 0: there is no bound. */
+/* The number of blocks of `block` threads for which a core should have room, so that they wait for memory at different
+ * times: 1 / `share` of the blocks that the core's threads suffice for. 0: no limit. */
 static int32_t blocks_at_once(const Lowering *lo, const int32_t *block, int32_t share) {
   int64_t threads = share;
   for (int d = 0; d < lo->m->grid.rank; d++)
@@ -470,7 +472,7 @@ static int32_t blocks_at_once(const Lowering *lo, const int32_t *block, int32_t 
   return (int32_t)(lo->c->target->max_threads_per_core / threads);
 }
 
-/* What kernel `index` of `p` is made of. */
+/* The members of kernel `p`, with code at `b`. */
 static PointsKernel members_of(Lowering *lo, const NaivePoints *p, Builder *b) {
   Arena *a = lo->out->arena;
   PointsKernel r = {.lo = lo, .n = p->n, .elems = p->elems, .of = p->of, .core = p->core};
@@ -487,7 +489,7 @@ static PointsKernel members_of(Lowering *lo, const NaivePoints *p, Builder *b) {
   return r;
 }
 
-/* Says what kernel `index` of `p`, which covers `covers`, looks at. */
+/* Sets Kernel.tests of kernel `index` of `p`, which covers `covers`. */
 static void points_look(Lowering *lo, int index, const NaivePoints *p, const Box *covers) {
   const Launch **l = ARENA_ARRAY(lo->out->arena, const Launch *, p->n);
   for (int i = 0; i < p->n; i++)
@@ -521,8 +523,8 @@ static bool all_dense(const Module *m) {
   return dense;
 }
 
-/* Is it known how many points `zone` begins behind the begin of rows, or, where these have whole vectors of points,
- * before their end? */
+/* Is the distance of the first point of `zone` from the begin of rows known, or, if all rows are dense, its distance
+ * from their end? */
 static bool begins_whole(const Module *m, const Box *zone) {
   int x = m->grid.rank - 1;
   int64_t from;
@@ -530,9 +532,9 @@ static bool begins_whole(const Module *m, const Box *zone) {
          (all_dense(m) && affine_diff(m->grid.hi[x], zone->lo[x], &from));
 }
 
-/* Where the vectors of `V` cells of a row begin of which one has the first points of `zone`: a whole number of them
- * from where rows begin, or, if all rows of fields are whole vectors of the grid's points, from where these end. Where
- * rows begin if neither is known. */
+/* The begin of the vector of `V` cells that holds the first points of `zone`, where vectors are counted from the begin
+ * of rows, or, if all rows of fields are whole vectors of the grid's points, from their end. The begin of rows if
+ * neither distance is known. */
 static Affine first_vector(const Module *m, const Box *zone, int V) {
   int x = m->grid.rank - 1;
   int64_t from, to;
@@ -543,7 +545,7 @@ static Affine first_vector(const Module *m, const Box *zone, int V) {
   return m->grid.lo[x];
 }
 
-/* The points that launches cover, of those the box `zone`; tiles begin with a whole vector of `V` cells of a row. */
+/* The points that launches cover in the box `zone`; the first tile begins with a whole vector of `V` cells of a row. */
 static Box covered(const Module *m, const Box *zone, int V) {
   Box box = *zone;
   if (m->part)
@@ -553,8 +555,8 @@ static Box covered(const Module *m, const Box *zone, int V) {
   return box;
 }
 
-/* What kernel_vectors says of kernel `index`, whose lanes of `V` cells begin at `first` in a row, and which fields with
- * rows of another, constant width have whole vectors there, too: layers along the rows' ends. */
+/* The result of kernel_vectors for kernel `index`, whose lanes of `V` cells begin at `first` in a row, extended by
+ * fields with rows of another, constant width that have whole vectors there, too: layers along the ends of rows. */
 static const bool *vectors_from(Lowering *lo, const Launch *l, int index, int V, Affine first) {
   const Module *m = lo->m;
   int x = m->grid.rank - 1;
@@ -571,8 +573,7 @@ static const bool *vectors_from(Lowering *lo, const Launch *l, int index, int V,
   return vectors;
 }
 
-/* The code of all members at those of the thread's points from `g` on that are in `zone`, if any is, one after the
- * other. */
+/* Builds the code of all members at the thread's points from `g` on that are in `zone`, one point after the other. */
 static void zone_code(PointsKernel *r, Builder *b, Value *const *g, const Box *zone) {
   Value *at[MAX_RANK];
   Box any = *zone;

@@ -1,19 +1,21 @@
-/* naive.c: family naive: one thread for each point, and one launch for each stencil of a step. Inits are lowered in
- * this way under every schedule. naive-points.c has several stencils in a launch and several points in a thread.
+/* naive.c: family naive: one thread for each point, and one launch for each stencil of a step. All schedules lower
+ * inits in this way. naive-points.c has kernels with several stencils and with several points a thread.
  *
- * A kernel tests which piece its point is in and runs that piece only, so nothing is computed or loaded outside of
- * regions. A target that other points of the stencil read is written to the other buffer of a pair, with the points
- * outside of the pieces copied; else it is written in place.
+ * A kernel tests which piece contains its point, and runs only that piece, so it computes and loads nothing outside of
+ * regions. If other points of the stencil read a target, the kernel writes the target to the other buffer of a pair,
+ * and copies the points outside of the pieces; otherwise it writes in place. In a temp field it copies only points
+ * outside of the pieces that the step has written before.
  *
- * In a temp field, only those points outside of the pieces are copied that the step has written before. A stencil may
- * have few points in all of its pieces (an eighth of the grid, under the params' defaults) and nothing to copy. Then
- * each group of pieces within a box of few points, such as each of the four slabs of an absorbing layer, has a kernel
- * that covers only its box. These kernels are launched beside each other, and beside those of the stencils before,
- * unless one writes fields that the other reads or writes. In family overlap a launch of such a stencil alone is
- * lowered in the same way. If the schedule is open, pass `plan` takes a launch for each stencil if one of them has few
- * points and a tile would make one step, or if a tile is expected to take longer. Stencils of pass `history` share the
- * launch of the next stencil, where they cost nothing; a level `U@(K+1)` that a later stencil of the step reads takes
- * part in the rotation. Inits have one kernel for each field, so that inits of fields with data can be left out. */
+ * Stencils of few points: all pieces of a stencil together may have few points (an eighth of the grid, under the
+ * default params), and nothing to copy. Then each group of pieces within a box of few points, such as each of the four
+ * slabs of an absorbing layer, gets a kernel that covers only its box. These kernels are launched beside each other,
+ * and beside those of the stencils before, unless one writes fields that the other reads or writes. Family overlap
+ * lowers a launch of one such stencil in the same way.
+ *
+ * If the schedule is open, pass `plan` chooses a launch for each stencil if one of them has few points and a tile would
+ * make one step, or if a tile is expected to take longer. Stencils of pass `history` share the launch of the next
+ * stencil, where they cost nothing; a level `U@(K+1)` that a later stencil of the step reads takes part in the
+ * rotation. Inits have one kernel for each field, so that inits of fields with data can be left out. */
 #include "passes/lower/naive.h"
 
 /* ---- one kernel */
@@ -78,7 +80,7 @@ void naive_keep(const Naive *k, Builder *b, int f) {
   build_store(&in, store_buffer(k->lo, k->l, f), v, m->grid.rank, k->g, here);
 }
 
-/* All of the stencil's targets. */
+/* Builds the code of `piece` at the point, with stores of all targets. */
 static void piece_code(const Naive *k, Builder *b, const Piece *piece) {
   const Module *m = k->l->m;
   Point p = {.m = m, .step = k->step, .access = naive_access, .user = (void *)k, .lo = k->lo};
@@ -95,8 +97,8 @@ static void piece_code(const Naive *k, Builder *b, const Piece *piece) {
   }
 }
 
-/* The code of pieces i and up at `b`: if in piece i, its code, else the following ones', at last what keeps the old
- * values. */
+/* Builds at `b` the code of pieces i and up: an if chain that runs the piece that contains the point, or else keeps the
+ * old values. */
 static void pieces_from(const Naive *k, Builder b, int i) {
   const Stencil *st = k->l->st;
   while (i < st->npieces && ((k->part && !k->part->has[i]) || (k->zone && boxes_apart(k->zone, &st->pieces[i].box))))
@@ -120,7 +122,7 @@ void naive_pieces(const Naive *k, Builder b) {
     pieces_from(k, b, 0);
 }
 
-/* Has all of the grid something to do? If there is more than a piece, or values are to be copied. */
+/* Does the kernel have work at all points of the grid: has the stencil several pieces, or are values copied? */
 static bool covers_grid(const Naive *k) {
   const Stencil *st = k->l->st;
   for (int t = 0; t < st->ntargets; t++)
@@ -129,7 +131,7 @@ static bool covers_grid(const Naive *k) {
   return st->npieces != 1;
 }
 
-/* The points that have something to do: the only piece, or the grid; of a part what launches store. */
+/* The points at which the kernel has work: the only piece, or the grid; in a part, the points that launches store. */
 static Box covered(const Naive *k) {
   const Module *m = k->l->m;
   Box box = k->zone ? *k->zone : k->part ? k->part->box : covers_grid(k) ? m->grid : k->l->st->pieces[0].box;
@@ -143,7 +145,7 @@ static Box covered(const Naive *k) {
   return box_of_targets(k->l, box);
 }
 
-/* Are launches told which points to store? Their last blocks may reach beyond those. */
+/* Do launches get the points to store as arguments? Then their last blocks may reach beyond these points. */
 static bool is_told(const Module *m) {
   const Box *gives = launch_covers(m);
   bool told = false;
@@ -244,7 +246,7 @@ void naive_seq(Lowering *lo, int n, Launch *const *l, const int32_t *block) {
 
 /* ---- inits */
 
-/* The kernel of an init (an InitFn). */
+/* An InitFn: the kernel of an init. */
 static void init_kernel(Lowering *lo, HostSeq *seq, const Launch *l, int only, const char *name, const int32_t *block) {
   naive_kernel((Naive){.lo = lo, .l = l, .only = only}, seq, name, block, 0);
 }

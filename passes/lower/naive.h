@@ -1,6 +1,6 @@
-/* passes/lower/naive.h: the code of points that a thread makes from global memory alone (private to passes/lower).
+/* passes/lower/naive.h: code for points that a thread computes from global memory alone (private to passes/lower).
  *
- *   naive.c          a thread a point: its pieces, a launch a stencil, the inits
+ *   naive.c          one point a thread: its pieces; one launch a stencil; the inits
  *   naive-points.c   several stencils a launch, and several points a thread
  */
 #ifndef STC_PASSES_NAIVE_H
@@ -8,36 +8,35 @@
 
 #include "passes/lower/lower.h"
 
-/* A kernel in the making: for launch `l` of one stencil, of which only the target `only` is to be written (-1: all),
- * and only the pieces of `part` (NULL: all) are computed. `g` is the thread's point. */
+/* A kernel in the making, for launch `l` of one stencil. only: the one target that it writes (-1: all). part: it
+ * computes only these pieces (NULL: all). g: the thread's point. */
 typedef struct Naive {
   Lowering *lo;
   const Launch *l;
   int only;
   const ThinPart *part;
-  const Box *zone, *without; /* only points of that box are, less those of the other; NULL: all, none */
-  const Piece *piece;        /* the one that all of these are in; NULL: a thread finds out */
+  const Box *zone, *without; /* it computes only points in `zone` that are not in `without`; NULL: all, none */
+  const Piece *piece;        /* the piece that contains all of these points; NULL: the thread tests for it */
   Value *g[MAX_RANK];
   Value *step;
 } Naive;
 
 /* ---------------------------------------------------------------- naive.c */
 
-/* Point.access, its user being a Naive: from global memory; the code runs for points of the piece only, so only outside
- * rules need help. */
+/* Point.access with a Naive as its user: from global memory. The code only runs for points of the piece, so only
+ * outside rules need tests. */
 Value *naive_access(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules);
-/* Is target `f` written by kernel `k`? */
+/* Does kernel `k` write target `f`? */
 bool naive_writes(const Naive *k, int f);
-/* Copies target `f`, if it is stored to the other buffer, at the point, which keeps it: not where only parts are
- * computed. */
+/* Copies the old value of target `f` at the point, if the kernel stores it to another buffer. Does nothing if only
+ * parts of the stencil are computed. */
 void naive_keep(const Naive *k, Builder *b, int f);
-/* The code of the point at `b`: of the piece that it is in, else what keeps the old values. */
+/* Builds at `b` the code of the point: the piece that contains it, or else the copy of old values. */
 void naive_pieces(const Naive *k, Builder b);
-/* Begins, at `b`, what is done at the point `g` if it is in `zone` and not in `without` (NULL: all, none). */
+/* Opens an if at `b` for points `g` that are in `zone` and not in `without` (NULL: all, none). */
 Builder naive_in_zone(Builder *b, int rank, Value *const *g, const Box *zone, const Box *without);
-/* Begins the body of kernel `index`, which covers `box` with `block` threads a block, of `elems` points each beside
- * each other (NULL: one), and finds the block's first point (`start`; NULL: it is not asked for) and the thread's first
- * one. */
+/* Begins the body of kernel `index`, which covers `box` with `block` threads a block and `elems` adjacent points a
+ * thread (NULL: one). Sets `start` (may be NULL) to the block's first point and `g` to the thread's first point. */
 Builder naive_begin(Lowering *lo, int index, const int32_t *block, const int32_t *elems, const Box *box, Value **start,
                     Value *g[MAX_RANK]);
 

@@ -3,23 +3,23 @@
  * part lists these fields in its loop, and the simulator reports launches that read such values nevertheless. */
 #include "passes/lower/lower.h"
 
-/* What the stages so far have done to a field first. */
+/* The first thing that the stages so far have done to a field. */
 typedef enum First { FIRST_NOTHING, FIRST_SET, FIRST_OTHER } First;
 
-/* Notes that field `f` is read, or set in parts, as `first` says, if nothing was noted before. */
+/* If nothing is noted for field `f`, notes `what`. */
 static void note_first(uint8_t *first, int f, First what) {
   if (first[f] == FIRST_NOTHING)
     first[f] = (uint8_t)what;
 }
 
-/* Notes what `body` reads. */
+/* Notes the fields that `body` reads. */
 static void note_reads(uint8_t *first, const Block *body) {
   for (const Op *op = body ? body->first : NULL; op; op = op->next)
     if (op_reads_field(op))
       note_first(first, op->sym, FIRST_OTHER);
 }
 
-/* Notes what `st` does; sure: it is run once in every round. */
+/* Notes the reads and writes of `st`; sure: it runs once in every round. */
 static void note_stencil(const Module *m, uint8_t *first, const Stencil *st, bool sure) {
   for (int i = 0; i < st->npieces; i++)
     note_reads(first, st->pieces[i].body);
@@ -27,7 +27,8 @@ static void note_stencil(const Module *m, uint8_t *first, const Stencil *st, boo
     note_first(first, st->targets[t], sure && !stencil_keeps(m, st, st->targets[t]) ? FIRST_SET : FIRST_OTHER);
 }
 
-/* Notes what is evaluated behind the rounds of the repeats within repeat `outer` that end with stage `stage`. */
+/* Notes the reads of reductions that are evaluated after the rounds of repeats within repeat `outer` that end with
+ * stage `stage`. */
 static void note_evaluated(const Module *m, uint8_t *first, int outer, int stage) {
   for (int i = 0; i < m->nreductions; i++) {
     int r = m->reductions[i].loop - 1;
@@ -36,7 +37,7 @@ static void note_evaluated(const Module *m, uint8_t *first, int outer, int stage
   }
 }
 
-/* Notes what stage `stage` of a round of repeat `repeat` does. */
+/* Notes the reads and writes of stage `stage` in a round of repeat `repeat`. */
 static void note_stage(const Module *m, uint8_t *first, int repeat, int stage) {
   for (int i = 0; i < m->nupdates; i++)
     if (m->updates[i].stage == stage)

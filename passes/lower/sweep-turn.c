@@ -1,42 +1,45 @@
-/* sweep-turn.c: sweeps along the last dimension, whose layers lie beside each other in memory, and columns far apart. A
- * thread that goes along a column would use a word of each line of memory that it loads, and have lost the line by the
- * next layer. So the threads of a block, which have columns beside each other, load rows of eight layers of all their
- * columns together, eight threads a column, and give them to their owners through shared memory; and what they store
- * goes back likewise:
+/* sweep-turn.c: sweeps along the last dimension, for targets with threads. The layers of a column are adjacent in
+ * memory, and columns are far apart. A thread that went along a column by itself would use one word of each cache line
+ * that it loads, and the line would be evicted before the next layer. So the threads of a block, which own adjacent
+ * columns, load rows of eight layers of all their columns together, eight threads a column, and hand them to the owners
+ * through shared memory. Stored values go back in the same way:
  *
- *     load row r + 1: layers beside each other            ->  registers
+ *     load row r + 1: adjacent layers                     ->  registers
  *     registers of row r  ->  @turn0[column, layer], barrier, the thread's own layers
  *     compute them        ->  @turned0[column, layer]
- *     barrier, store row r: layers beside each other
+ *     barrier, store row r: adjacent layers
  *
- * Rows begin at multiples of eight layers of the columns, whatever the pieces are and however the sweep goes, so that a
- * layer of a column has one thread that loads and stores it: a field may be written in place. Of the first and the last
- * row a piece may have a part; where params say how many layers there are, what is no whole row is taken layer by layer
- * by the columns' own threads. The last block's columns beyond the region load those of the last column, or nothing of
- * a field that the launch stores, and store nothing: all threads must come to the barriers. */
+ * Rows begin at multiples of eight layers from the begin of the columns, for all pieces and both directions of the
+ * sweep. So one thread both loads and stores a given layer of a column, and a field may be written in place. A piece
+ * may contain only a part of its first and last row. If params determine the number of layers, the threads handle
+ * layers outside of whole rows one by one, each for its own column.
+ *
+ * All threads must reach the barriers. So threads whose column is beyond the region load values of the last column, or
+ * nothing from a field that the launch stores, and store nothing. */
 #include "passes/lower/columns.h"
 
 #include <string.h>
 
-/* Layers of a row. Registers of a thread that a row does not take; those that the address of a cell takes, about. */
+/* ROW_LAYERS: layers of a row. OTHER_REGISTERS: registers of a thread for other values than the row. ADDRESS_REGISTERS:
+ * registers for the address of a cell, roughly. */
 enum { ROW_LAYERS = 8, OTHER_REGISTERS = 48, ADDRESS_REGISTERS = 4 };
 
-/* Arrays of a type that are told apart when room for them is counted: a thread has registers for no more. */
+/* The most arrays of a type that TurnRoom counts separately; a thread has no registers for more. */
 enum { MOST_TURNED = 64 };
 
-/* The bounds of the columns, in the dimension in which they lie beside each other. */
+/* The last column, in the dimension in which columns are adjacent. */
 static Value *last_column(const Sweep *s, Builder *b) {
   return build_affine(b, s->k.l->m, s->st->pieces[0].box.hi[beside_columns(s)]);
 }
 
-/* The layers of `piece`, counted from the least one of the columns: are they constants? */
+/* Are the layers of `piece`, counted from the begin of the columns, constants? They go to *from and *to. */
 static bool piece_layers(const Stencil *st, const Piece *piece, int64_t *from, int64_t *to) {
   Affine low = sweep_region(st).lo[st->along];
   return affine_diff(piece->box.lo[st->along], low, from) && affine_diff(piece->box.hi[st->along], low, to);
 }
 
-/* Are there enough columns beside each other for the threads of a block, and not more blocks of them than the target
- * starts, as far as the params' defaults say? */
+/* Are there enough adjacent columns for the threads of a block, and no more blocks than the target can start, under the
+ * default params? */
 static bool enough_columns(const Sweep *s) {
   const Const *scalars = default_scalars(s->k.l->m);
   const TargetInfo *t = s->k.lo->c->target;
@@ -50,7 +53,7 @@ static bool enough_columns(const Sweep *s) {
   return enough;
 }
 
-/* Is the access `op` of a body one that the thread loads, and none before it alike? */
+/* Does the thread load the value of access `op` from memory, and is no earlier access of the body equal? */
 static bool is_loaded(const Launch *l, int i, const Block *body, const Op *op) {
   if (op->code != OP_ACCESS || (i > 0 && launch_keeps(l, launch_reads(l, op->sym, i).field)))
     return false;
@@ -61,14 +64,14 @@ static bool is_loaded(const Launch *l, int i, const Block *body, const Op *op) {
   return true;
 }
 
-/* The arrays of a block for the rows that its sweeps load and store: turn_array has one for each number and type, which
- * all pieces and sweeps share. types: by number, a bit for each type seen; bytes: what a column's rows take. */
+/* The shared arrays for the rows that the sweeps load and store. turn_array makes one for each number and type, shared
+ * by all pieces and sweeps. types: by number, a bit for each type seen; bytes: the size of one column's rows. */
 typedef struct TurnRoom {
   uint32_t types[MOST_TURNED];
   int64_t bytes;
 } TurnRoom;
 
-/* Makes room for array number `i`, of type `t`. */
+/* Adds room for array number `i` of type `t`. */
 static void add_room(TurnRoom *r, int i, Type t) {
   bool known = i < MOST_TURNED && (r->types[i] >> t & 1);
   if (i < MOST_TURNED)
@@ -76,8 +79,8 @@ static void add_room(TurnRoom *r, int i, Type t) {
   r->bytes += known ? 0 : (ROW_LAYERS + 1) * type_size(t);
 }
 
-/* Has a thread registers for the cells of a row under way of piece `p` of stencil `i`? Adds the room for them to
- * `loads`. */
+/* Has a thread enough registers for the loads of one row of piece `p` of stencil `i`? Adds the shared memory for them
+ * to `loads`. */
 static bool row_fits(const TargetInfo *t, const Launch *l, int i, int p, TurnRoom *loads) {
   int64_t registers = OTHER_REGISTERS, most = t->most_registers ? t->most_registers : 255;
   const Block *body = l->st[i].pieces[p].body;
@@ -91,8 +94,9 @@ static bool row_fits(const TargetInfo *t, const Launch *l, int i, int p, TurnRoo
   return registers <= most;
 }
 
-/* Has a block shared memory, beside what the launch keeps, for the rows that its sweeps load and store, and a thread
- * registers for the cells of a row under way? Else it would keep them in memory of its own, or not be started. */
+/* Has a block enough shared memory for the rows that its sweeps load and store, beside the columns that the launch
+ * keeps, and has a thread enough registers for the loads of a row? Otherwise the registers would spill, or the kernel
+ * could not be launched. */
 static bool rows_fit(const TargetInfo *t, const Launch *l) {
   TurnRoom loads = {0}, stores = {0};
   int64_t kept = 0;
@@ -127,16 +131,15 @@ bool turn_suits(const Sweep *s) {
 
 /* ---- rows */
 
-/* Layers `from` to `to` of the row of ROW_LAYERS that begins at coordinate `low`; what the thread has loaded of it for
- * others, `n` values of each of its cells; like: a point that has loaded as much. */
+/* Layers `from` to `to` of the row of ROW_LAYERS layers that begins at coordinate `low`. v: the values that the thread
+ * has loaded from the row, for any columns, `n` for each of its cells. like: a point with the same accesses. */
 typedef struct TurnRow {
   int32_t from, to, n;
   Value *low, **v;
   Point like;
 } TurnRow;
 
-/* The array for number `i` of what goes one way, `name`, of type `t`: a row for each column, an odd number of cells
- * apart. */
+/* The array `name` number `i` of type `t`: one row for each column, an odd number of cells apart. */
 static int turn_array(Sweep *s, const char *name, int i, Type t) {
   Kernel *k = &s->k.lo->out->kernels[s->kernel];
   name = arena_printf(s->k.lo->out->arena, "%s%d_%s", name, i, type_name(t));
@@ -147,13 +150,13 @@ static int turn_array(Sweep *s, const char *name, int i, Type t) {
   return kernel_array_of(s->k.lo, k, 2, name, t, SPACE_SHARED, cells, NULL, NULL);
 }
 
-/* A cell of a row: its column in the block and its layer in the row, i32; its place, and whether the launch's columns
- * and the row's layers have it. near: the nearest that they have. */
+/* A cell of a row. column, layer: its column in the block and its layer in the row, i32. at: its coordinates. inside:
+ * is it in the launch's columns and the row's layers? near: the nearest cell that is. */
 typedef struct TurnCell {
   Value *column, *layer, *at[MAX_RANK], *near[MAX_RANK], *inside;
 } TurnCell;
 
-/* Cell number `j` of those that the thread moves of row `r`. */
+/* Cell number `j` of the cells of row `r` that the thread moves. */
 static TurnCell turn_cell(const Sweep *s, Builder *b, const TurnRow *r, int32_t j) {
   int beside = beside_columns(s), along = s->st->along, lanes = s->k.lo->c->target->lanes;
   Value *e = j ? build2(b, OP_ADD, s->lane, build_int(b, TY_I32, (int64_t)j * lanes)) : s->lane;
@@ -175,8 +178,8 @@ static TurnCell turn_cell(const Sweep *s, Builder *b, const TurnRow *r, int32_t 
   return c;
 }
 
-/* The access `op` of `piece` at cell `c`, which `p` is at. Another thread may store to a field that the launch stores,
- * at another cell. */
+/* Loads access `op` of `piece` at cell `c` into point `p`. From a field that the launch stores it loads only cells
+ * inside, because other threads may store to the others. */
 static void load_cell(const Sweep *s, Builder *b, const Piece *piece, const Op *op, const TurnCell *c, Point *p) {
   const Module *m = s->k.l->m;
   Rules rules = access_rules(m, &piece->box, op->sym, op->off);
@@ -195,8 +198,8 @@ static void load_cell(const Sweep *s, Builder *b, const Piece *piece, const Op *
   point_take(p, b, &own, &v);
 }
 
-/* Marks loads from op `op` on, and in blocks of ops there, as such that what is around their elements is loaded soon:
- * the next rows of the columns, whose layers lie beside each other. Otherwise each row waits for memory again. */
+/* Marks loads from op `op` on, nested ones included, as LOAD_AROUND: the cache should also fetch the memory around
+ * their elements, which are the next rows of the columns. Without the mark each row waits for memory again. */
 static void mark_loads(Op *op) {
   for (; op; op = op->next) {
     if (op->code == OP_LOAD)
@@ -206,7 +209,7 @@ static void mark_loads(Op *op) {
   }
 }
 
-/* Has the thread load its cells of row `r` of `piece`: they are of any column, whatever the thread's own is. */
+/* Makes the thread load its cells of row `r` of `piece`; they may belong to any column. */
 static void begin_row(Sweep *s, Builder *b, const Piece *piece, TurnRow *r) {
   const Module *m = s->k.l->m;
   Op *before = b->block->last;
@@ -233,7 +236,7 @@ static void begin_row(Sweep *s, Builder *b, const Piece *piece, TurnRow *r) {
   s->on = -1;
 }
 
-/* Gives what the threads have loaded of row `r` to the owners of the columns. */
+/* Stores the loaded values of row `r` to shared memory, where the owners of the columns read them. */
 static void give_row(Sweep *s, Builder *b, const TurnRow *r) {
   build_barrier(b);
   for (int32_t j = 0; j < ROW_LAYERS && r->n; j++) {
@@ -247,13 +250,13 @@ static void give_row(Sweep *s, Builder *b, const TurnRow *r) {
     build_barrier(b);
 }
 
-/* Is target number `t` stored: somebody reads it behind the launch? */
+/* Is target number `t` stored to memory? */
 static bool is_stored(const Sweep *s, int t) {
   int f = s->st->targets[t];
   return s->array[f] < 0 && naive_writes(&s->k, f);
 }
 
-/* Stores what has been kept of row `r`. */
+/* Stores the computed values of row `r` from shared memory. */
 static void store_row(Sweep *s, Builder *b, const TurnRow *r) {
   const Module *m = s->k.l->m;
   int n = 0;
@@ -292,7 +295,7 @@ void turn_keep(Sweep *s, Builder *b, int t, Value *v) {
   build_astore(b, turn_array(s, "turned", t, v->type), 0, v, 2, place, NULL);
 }
 
-/* Computes the thread's layers of row `r` of `piece`, whose loads are begun, and stores the row. */
+/* Computes the thread's layers of row `r` of `piece`, whose loads have been issued, and stores the row. */
 static void end_row(Sweep *s, Builder *b, const Piece *piece, const TurnRow *r) {
   int along = s->st->along, up = s->st->sweep;
   Value **own = ARENA_ARRAY(b->arena, Value *, r->n + 1);
@@ -312,8 +315,9 @@ static void end_row(Sweep *s, Builder *b, const Piece *piece, const TurnRow *r) 
 
 /* ---- pieces */
 
-/* All of `rows` whole rows of `piece` but the last, of which `r` is the first, and has loaded: each loads what the next
- * one needs, and computes its own. `r` becomes the last, which has loaded. */
+/* Builds the loop over `rows` whole rows of `piece` without the last one. `r` is the first row, whose loads have been
+ * issued; each iteration issues the loads of the next row, and computes its own. `r` becomes the last row, with its
+ * loads issued. */
 static void rows_but_last(Sweep *s, Builder *b, const Piece *piece, TurnRow *r, Value *rows) {
   int32_t n = s->n, all = n + r->n * ROW_LAYERS;
   Value **carried = ARENA_ARRAY(b->arena, Value *, all + 1), *step = build_int(b, TY_I64, s->st->sweep * ROW_LAYERS);
@@ -339,7 +343,7 @@ static void rows_but_last(Sweep *s, Builder *b, const Piece *piece, TurnRow *r, 
   r->low = build2(b, OP_ADD, r->low, build2(b, OP_MUL, on, build_int(b, TY_I64, s->st->sweep * ROW_LAYERS)));
 }
 
-/* Layers `from` to `to` of `piece`, counted from the least one of the columns. */
+/* Builds layers `from` to `to` of `piece`, counted from the begin of the columns. */
 static void constant_layers(Sweep *s, Builder *b, const Piece *piece, int64_t from, int64_t to) {
   int64_t up = s->st->sweep;
   Affine low = sweep_region(s->st).lo[s->st->along];
@@ -365,7 +369,7 @@ static void constant_layers(Sweep *s, Builder *b, const Piece *piece, int64_t fr
   end_row(s, b, piece, &before);
 }
 
-/* The layers from coordinate `lo` to `hi` of `piece`, one by one: each thread loads and stores its own. */
+/* Builds the layers from coordinate `lo` to `hi` of `piece`, one by one; each thread loads and stores its own. */
 static void single_layers(Sweep *s, Builder *b, const Piece *piece, Value *lo, Value *hi) {
   Op *loop = build_for(b, lo, build2(b, OP_ADD, hi, build_int(b, TY_I64, 1)), 1, 0, s->n, s->now);
   Builder in = builder_in(b, loop->blocks[0]);
@@ -379,7 +383,7 @@ static void single_layers(Sweep *s, Builder *b, const Piece *piece, Value *lo, V
   memcpy(s->now, loop->results, (size_t)s->n * sizeof *s->now);
 }
 
-/* `rows` whole rows of `piece`, the first of which begins at `low`, if there are any. */
+/* Builds `rows` whole rows of `piece`, if there are any; the lowest one begins at `low`. */
 static void whole_rows(Sweep *s, Builder *b, const Piece *piece, Value *low, Value *rows) {
   Type *types = ARENA_ARRAY(b->arena, Type, s->n + 1);
   for (int i = 0; i < s->n; i++)
@@ -399,7 +403,8 @@ static void whole_rows(Sweep *s, Builder *b, const Piece *piece, Value *low, Val
   memcpy(s->now, any->results, (size_t)s->n * sizeof *s->now);
 }
 
-/* The layers of `piece`, whose number params say: whole rows, and what lies below and above them layer by layer. */
+/* Builds the layers of `piece` if params determine their number: whole rows, and the layers below and above these one
+ * by one. */
 static void other_layers(Sweep *s, Builder *b, const Piece *piece) {
   const Module *m = s->k.l->m;
   int along = s->st->along;
@@ -432,6 +437,6 @@ void turn_layers(Sweep *s, Builder *b, const Piece *piece) {
   s->on = -1;
   if (!piece_layers(s->st, piece, &from, &to))
     other_layers(s, b, piece);
-  else if (to >= from) /* a sweep of no more layers than it begins with has none behind them */
+  else if (to >= from) /* a sweep with no more layers than those at its begin has none after them */
     constant_layers(s, b, piece, from, to);
 }

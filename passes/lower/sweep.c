@@ -1,27 +1,27 @@
-/* sweep.c: sweeps, stencils whose points have an order along a dimension: launches of their own, of one or two,
- * without tiles.
- *
- * With threads each has a column and goes along it; what the sweep has given behind the point waits in registers. So it
- * does without threads where columns are rows of memory. In other columns one thread has some that lie beside each
- * other, and goes along them layer after layer: the columns of a layer are a vector, and what is behind is loaded from
- * where it was stored, which is near in the cache.
+/* sweep.c: lowers sweeps, stencils whose points depend on each other in order along a dimension. One or two sweeps make
+ * up a launch of their own, without tiles in time.
  *
  *     for each piece, in the sweep's order
  *       for each of its layers
- *         the values of the piece at the point, stored; the values behind move on
+ *         compute the values of the piece at the point, store them; shift the values behind by a layer
  *
- * What is stored has version 1, and so has what is loaded behind the point: all other loads are of what was there
- * before the launch. The simulator sees to it.
+ * With threads, each thread computes one column, and keeps the values behind the point in registers. Without threads it
+ * does the same if columns are rows of memory. Otherwise one thread computes several adjacent columns, layer after
+ * layer: the columns of a layer form a vector loop, and the values behind are loaded from where they were stored, which
+ * is still in the cache.
  *
- * Two sweeps of a launch go along the thread's columns one after the other. What the first gives is in arrays of it,
- * a cell a layer (and column), by which the second reads it. Of threads these are in shared memory where a core has
- * room for enough of them: a thread's own array is in global memory as soon as all threads have one, and what it keeps
- * would be written and read there. Few threads are on a core then, and each waits for what it loads; so some layers are
- * made in a row, all of whose loads are begun before the first is computed. Where the layers of a column lie beside
- * each other, sweep-turn.c loads and stores them.
+ * Stored values have version 1, and so have loads behind the point; all other loads read the values from before the
+ * launch. The simulator checks this.
  *
- * A target is written in place where nothing but the point itself is read of what was before; else to the other buffer
- * of a pair, and points that no piece has are copied. */
+ * The two sweeps of a launch run one after the other along the thread's columns. The first one keeps its results in
+ * arrays of one cell a layer (and column), from which the second one reads. With threads these arrays are in shared
+ * memory if a core has room for the columns of enough warps. (A private array is in global memory once all threads have
+ * one, so the values would be written and read there.) Only few threads are on a core then, and each waits for its
+ * loads; so a thread issues the loads of several layers together, before it computes the first of them. If the layers
+ * of a column are adjacent in memory, sweep-turn.c loads and stores them.
+ *
+ * A target is written in place if only the point itself reads its old values; otherwise it is written to the other
+ * buffer of a pair, and points that are in no piece are copied. */
 #include "passes/base/tuning.h"
 #include "passes/lower/columns.h"
 
@@ -29,7 +29,7 @@
 
 /* ---- what is behind */
 
-/* The most layers that the sweep reads field `f` behind. */
+/* The most layers behind the point at which the sweep reads field `f`. */
 static int32_t most_behind(const Stencil *st, int f) {
   int64_t most = 0;
   for (int i = 0; i < st->npieces; i++)
@@ -40,7 +40,7 @@ static int32_t most_behind(const Stencil *st, int f) {
   return (int32_t)most;
 }
 
-/* Finds the values that wait in registers; before the first layer they are 0, and nobody reads them. */
+/* Finds the values that stay in registers. Before the first layer they are 0, and nobody reads them. */
 static void keep_behind(Sweep *s, Builder *b) {
   const Module *m = s->k.l->m;
   for (int t = 0; t < s->st->ntargets && !s->rows; t++) {
@@ -53,7 +53,7 @@ static void keep_behind(Sweep *s, Builder *b) {
     s->now[i] = build_const(b, m->fields[s->kept[i].field].type, (Const){0});
 }
 
-/* The place in the arrays of columns of the point's, `off` away along the sweep; how many indices it has. */
+/* The indices in the arrays of columns for the point `off` away along the sweep. Returns the number of indices. */
 static int kept_place(const Sweep *s, Builder *b, int64_t off, Value *at[2]) {
   const Module *m = s->k.l->m;
   Box columns = sweep_region(s->st);
@@ -65,14 +65,14 @@ static int kept_place(const Sweep *s, Builder *b, int64_t off, Value *at[2]) {
   return at[1] ? 2 : 1;
 }
 
-/* What the launch's first sweep has left of `field`, `off` away along the sweep. */
+/* Loads the value that the launch's first sweep has kept of `field`, `off` away along the sweep. */
 static Value *load_kept(const Sweep *s, Builder *b, int field, int64_t off) {
   Value *at[2];
   int rank = kept_place(s, b, off, at);
   return build_aload(b, s->k.l->m->fields[field].type, s->array[field], 1, rank, at, NULL);
 }
 
-/* Point.behind: the register, or what was stored there. */
+/* Point.behind: the register, or the stored value. */
 static Value *behind(Point *p, Builder *b, int field, const int64_t *off) {
   const Sweep *s = p->user;
   int64_t back = -s->st->sweep * off[s->st->along];
@@ -91,13 +91,14 @@ bool is_kept_before(const Sweep *s, int field) {
   return s->i > 0 && s->array[launch_reads(s->k.l, field, s->i).field] >= 0;
 }
 
-/* Point.access: from global memory, what was there before. */
+/* Point.access: the value from before the launch, in global memory, or the first sweep's result. */
 static Value *before(Point *p, Builder *b, int field, const int64_t *off, const Rules *rules) {
   const Sweep *s = p->user;
   int from = launch_reads(s->k.l, field, s->i).field;
   if (is_kept_before(s, field))
     return load_kept(s, b, from, 0);
-  if (s->turned && s->on < 0 && launch_use(s->k.l, from)->stored) { /* of a column that is no other thread's */
+  if (s->turned && s->on < 0 &&
+      launch_use(s->k.l, from)->stored) { /* only columns of this thread: others may store to theirs */
     Builder in;
     Value *v = build_value_or(b, turn_inside(s, b), p->m->fields[from].type, (Const){0}, &in);
     build_yield(&in, 1,
@@ -109,7 +110,8 @@ static Value *before(Point *p, Builder *b, int field, const int64_t *off, const 
 
 /* ---- one point */
 
-/* What the sweep leaves of `field` at the point, whose values piece `piece` has given: one of these, or what it was. */
+/* The value of `field` at the point after the sweep: one of `values`, the results of piece `piece`, or the old
+ * value. */
 static Value *left_of(Sweep *s, Builder *b, const Piece *piece, Value *const *values, int field) {
   int i = piece_target(piece, field);
   return i >= 0 ? values[i]
@@ -117,7 +119,7 @@ static Value *left_of(Sweep *s, Builder *b, const Piece *piece, Value *const *va
                              s->k.g, NULL);
 }
 
-/* The values that wait move on by a layer. */
+/* Shifts the values in registers by a layer. */
 static void move_on(Sweep *s, Builder *b, const Piece *piece, Value *const *values) {
   Value **next = ARENA_ARRAY(b->arena, Value *, s->n + 1);
   for (int i = 0; i < s->n; i++)
@@ -125,7 +127,7 @@ static void move_on(Sweep *s, Builder *b, const Piece *piece, Value *const *valu
   s->now = next;
 }
 
-/* Keeps `v`, what the launch's first sweep gives `field` at the point. */
+/* Stores `v`, the launch's first sweep's value of `field` at the point, to its array. */
 static void store_kept(const Sweep *s, Builder *b, int field, Value *v) {
   Value *at[2];
   int rank = kept_place(s, b, 0, at);
@@ -161,13 +163,14 @@ void cell_code(Sweep *s, Builder *b, const Piece *piece, Point *p) {
   }
 }
 
-/* The point keeps all targets. */
+/* Keeps the old values of all targets at the point. */
 static void kept_cell(Sweep *s, Builder *b) {
   for (int t = 0; t < s->st->ntargets; t++)
     naive_keep(&s->k, b, s->st->targets[t]);
 }
 
-/* Has a sweep of the launch something to copy at points of no piece: the last one, for what others set is kept? */
+/* Must a sweep of the launch copy points that are in no piece? Only the last sweep can: the results of the first one
+ * are kept in arrays. */
 static bool copies(const Sweep *s) {
   const Stencil *st = &s->k.l->st[s->k.l->n - 1];
   bool any = false;
@@ -178,12 +181,12 @@ static bool copies(const Sweep *s) {
 
 /* ---- layers */
 
-/* The columns of one layer that a thread has, in the last dimension: from `lo` to before `hi`; NULL: it has one. */
+/* The columns of a thread in the last dimension, from `lo` to `hi` - 1. NULL: it has one column. */
 typedef struct Columns {
   Value *lo, *hi;
 } Columns;
 
-/* The columns of the pieces, all of whose bounds in the other dimensions are the same. */
+/* Opens an if for the columns of the pieces, which all have the same bounds in the other dimensions. */
 static Builder in_columns(const Sweep *s, Builder *b, Builder *other) {
   Box box = s->st->pieces[0].box;
   Value *at[MAX_RANK];
@@ -194,7 +197,7 @@ static Builder in_columns(const Sweep *s, Builder *b, Builder *other) {
   return build_either(b, build_inside(b, box.rank, at, &box), other);
 }
 
-/* One layer of `piece` (NULL: of none), whose coordinate is s->k.g[along], at `b`. */
+/* Builds one layer of `piece` (NULL: of no piece), whose coordinate is s->k.g[along], at `b`. */
 static void layer_code(Sweep *s, Builder *b, const Columns *c, const Piece *piece) {
   Builder in = *b, other = *b;
   int last = s->k.l->m->grid.rank - 1;
@@ -217,10 +220,11 @@ static void layer_code(Sweep *s, Builder *b, const Columns *c, const Piece *piec
     *b = in;
 }
 
-/* Layers of a column whose loads are begun together, at most. */
+/* The most layers of a column whose loads are issued together. */
 enum { MOST_AHEAD = 8 };
 
-/* How many of `layers` are made in a row, whose loads are begun together: as many as leave few of them over. */
+/* The number of layers, of `layers` in all, whose loads are issued together, a *row* of layers: the number that leaves
+ * the fewest over. */
 static int32_t layers_in_a_row(int64_t layers) {
   int32_t best = 1, most = MOST_AHEAD;
   for (int32_t n = most / 2 > 1 ? most / 2 : 1; n <= most && n <= layers; n++)
@@ -228,7 +232,8 @@ static int32_t layers_in_a_row(int64_t layers) {
   return layers < most ? (int32_t)layers : best;
 }
 
-/* Layers of `piece` in a row, the first of them `at` along the sweep: their points, all that they load being begun. */
+/* Issues the loads of a row of `layers` layers of `piece`, the first of them at `at` along the sweep. Returns their
+ * points. */
 static Point *begin_row(Sweep *s, Builder *b, const Piece *piece, Value *at, int32_t layers) {
   const Module *m = s->k.l->m;
   int along = s->st->along;
@@ -245,7 +250,7 @@ static Point *begin_row(Sweep *s, Builder *b, const Piece *piece, Value *at, int
   return p;
 }
 
-/* What the points of a row have loaded, into `out` (NULL: it is counted). How many values that is. */
+/* The values that the points of a row have loaded, into `out` (NULL: count only). Returns their number. */
 static int32_t loaded(const Point *p, int32_t layers, Value **out) {
   int32_t n = 0;
   for (int32_t i = 0; i < layers; i++)
@@ -253,7 +258,8 @@ static int32_t loaded(const Point *p, int32_t layers, Value **out) {
   return n;
 }
 
-/* The points of a row that begins `at` along the sweep and has loaded `values`, as many as row `like` has. */
+/* The points of a row that begins at `at` along the sweep, with the loaded values `values`; its layers have the
+ * accesses of those of row `like`. */
 static Point *taken(Sweep *s, Builder *b, const Point *like, int32_t layers, Value *at, Value *const *values) {
   Point *p = ARENA_ARRAY(b->arena, Point, layers);
   for (int32_t i = 0; i < layers; i++) {
@@ -264,7 +270,7 @@ static Point *taken(Sweep *s, Builder *b, const Point *like, int32_t layers, Val
   return p;
 }
 
-/* Computes those layers. */
+/* Computes the layers of a row. */
 static void end_row(Sweep *s, Builder *b, const Piece *piece, Point *p, int32_t layers) {
   for (int32_t i = 0; i < layers; i++) {
     for (int d = 0; d < p->m->grid.rank; d++)
@@ -273,8 +279,9 @@ static void end_row(Sweep *s, Builder *b, const Piece *piece, Point *p, int32_t 
   }
 }
 
-/* All rows of `piece` but the last one of `rows`, of `row` layers each, which begin at `begin`: each loads what the
- * next one needs, and computes its own. `p`: the first, which has loaded. The last, which has. */
+/* Builds the loop over `rows` rows of `piece` without the last one, with `row` layers each, from `begin` on. `p` is the
+ * first row, whose loads have been issued; each iteration issues the loads of the next row, and computes its own.
+ * Returns the last row, with its loads issued. */
 static Point *rows_but_last(Sweep *s, Builder *b, const Piece *piece, Point *p, Affine begin, int32_t row,
                             int64_t rows) {
   const Module *m = s->k.l->m;
@@ -301,8 +308,8 @@ static Point *rows_but_last(Sweep *s, Builder *b, const Piece *piece, Point *p, 
   return taken(s, b, p, row, at, loop->results + n);
 }
 
-/* The `layers` layers of `piece` from `lo` to `hi`, some in a row; what a row loads is begun before the one in front of
- * it is computed. */
+/* Builds the `layers` layers of `piece` from `lo` to `hi` in rows; the loads of a row are issued before the row in
+ * front of it is computed. */
 static void rows_code(Sweep *s, Builder *b, Affine lo, Affine hi, const Piece *piece, int64_t layers) {
   const Module *m = s->k.l->m;
   int32_t row = layers_in_a_row(layers), rest = (int32_t)(layers % row);
@@ -318,7 +325,7 @@ static void rows_code(Sweep *s, Builder *b, Affine lo, Affine hi, const Piece *p
     end_row(s, b, piece, last, rest);
 }
 
-/* The layers from `lo` to `hi`, all of `piece` (NULL: of none), in the sweep's order. */
+/* Builds the layers from `lo` to `hi`, all of `piece` (NULL: of no piece), in the sweep's order. */
 static void layers_code(Sweep *s, Builder *b, const Columns *c, Affine lo, Affine hi, const Piece *piece) {
   const Module *m = s->k.l->m;
   int along = s->st->along;
@@ -333,7 +340,7 @@ static void layers_code(Sweep *s, Builder *b, const Columns *c, Affine lo, Affin
   }
   int64_t more;
   if (s->lane && piece && affine_diff(hi, lo, &more)) {
-    if (more >= 0) /* a sweep of no more layers than it begins with has none behind them */
+    if (more >= 0) /* a sweep with no more layers than those at its begin has none after them */
       rows_code(s, b, lo, hi, piece, more + 1);
     return;
   }
@@ -353,7 +360,7 @@ static void layers_code(Sweep *s, Builder *b, const Columns *c, Affine lo, Affin
     s->now[i] = loop->results[i];
 }
 
-/* All layers of the pieces, and those of none below and above them if there is something to copy. */
+/* Builds all layers of the pieces, and, if points are copied, those below and above them. */
 static void column_code(Sweep *s, Builder b, const Columns *c) {
   const Module *m = s->k.l->m;
   int along = s->st->along;
@@ -372,8 +379,8 @@ static void column_code(Sweep *s, Builder b, const Columns *c) {
 
 /* ---- the kernel */
 
-/* The columns that have something to do, a point each in dimension `along`: those of the pieces, or all of the grid; of
- * a part what launches store. */
+/* The columns that the kernel covers, as one point each in dimension `along`: those of the pieces, or the whole grid;
+ * in a part, those that launches store. */
 static Box covered(const Sweep *s) {
   const Module *m = s->k.l->m;
   const Box *gives = launch_covers(m);
@@ -388,8 +395,8 @@ static Box covered(const Sweep *s) {
   return box;
 }
 
-/* Are the columns that the launch keeps in shared memory: does a core with threads have room for those of enough warps?
- */
+/* Are the columns that the launch keeps in shared memory? They are if a core with threads has room for those of enough
+ * warps. */
 static bool shares_columns(const TargetInfo *t, const Launch *l) {
   int64_t bytes = 0;
   for (int f = 0; f < l->m->nfields; f++)
@@ -403,9 +410,9 @@ int beside_columns(const Sweep *s) {
   return s->st->along == last ? last - 1 : last;
 }
 
-/* The threads of a block, of which blocks of other stencils have `block`: none along the sweep, and in the last one of
- * the other dimensions as many as make it a few warps, or a single one where they keep columns in shared memory;
- * without threads the columns that one has. */
+/* The threads of a block, given the `block` of other stencils: one along the sweep, and in the last other dimension
+ * enough for a few warps, or for a single warp if columns are kept in shared memory. Without threads, the columns of a
+ * thread. */
 static void sweep_block(const Sweep *s, const int32_t *block, int32_t *out) {
   const TargetInfo *t = s->k.lo->c->target;
   int rank = s->k.l->m->grid.rank, along = s->st->along, last = beside_columns(s);
@@ -427,7 +434,7 @@ static void sweep_block(const Sweep *s, const int32_t *block, int32_t *out) {
   }
 }
 
-/* The columns of the thread's rows that lie in `box`. */
+/* The columns of the thread that lie in `box`. */
 static Columns clip(const Sweep *s, Builder *b, const Box *box, int32_t width) {
   const Module *m = s->k.l->m;
   int last = m->grid.rank - 1;
@@ -436,7 +443,7 @@ static Columns clip(const Sweep *s, Builder *b, const Box *box, int32_t width) {
                    build2(b, OP_MIN, end, build_affine(b, m, affine_add_const(box->hi[last], 1)))};
 }
 
-/* The code of all sweeps of the launch at `b`, one after the other. */
+/* Builds the code of all sweeps of the launch at `b`, one after the other. */
 static void sweeps_code(Sweep *s, Builder b, const Columns *c) {
   for (s->i = 0; s->i < s->k.l->n; s->i++) {
     s->st = &s->k.l->st[s->i];
@@ -446,7 +453,8 @@ static void sweeps_code(Sweep *s, Builder b, const Columns *c) {
   }
 }
 
-/* The code of a thread's columns, of which s->k.g is the first, at `b`; it has `width` in the last dimension. */
+/* Builds the code of a thread's columns at `b`; s->k.g is the first one, and there are `width` in the last
+ * dimension. */
 static void columns_code(Sweep *s, Builder b, const Box *box, int32_t width) {
   const Module *m = s->k.l->m;
   int along = s->st->along, last = m->grid.rank - 1;
@@ -472,7 +480,7 @@ static void columns_code(Sweep *s, Builder b, const Box *box, int32_t width) {
     layers_code(&rest, &out, NULL, m->grid.lo[along], m->grid.hi[along], NULL);
 }
 
-/* Gives kernel number `index` the arrays of the columns that are kept, which are `width` beside each other. */
+/* Gives kernel number `index` the arrays for kept columns, of `width` adjacent columns each. */
 static void make_arrays(Sweep *s, int index, int32_t width) {
   const Launch *l = s->k.l;
   Kernel *k = &s->k.lo->out->kernels[index];
