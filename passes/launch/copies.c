@@ -1,21 +1,22 @@
-/* copies.c: removes stencils that only copy a field, such as those of pass history, from launches.
+/* copies.c: removes from launches the stencils that only copy a field, such as those of pass history.
  *
  * A reader of a copy can read the original instead: the *root*, a version that an instance computes, or version 0 of
  * another field. So a launch drops copies from its instances, and Launch.sees names the root of an access. Only copies
  * that must be in global memory after the launch remain. If the root of such a copy is version 0 of another level of
- * the same field whose new value is stored elsewhere, the host exchanges their buffers and nothing is stored: the
- * buffers of the levels rotate. Otherwise only the last copy stays, as an instance's target.
+ * the same field, and the new value of that level is stored elsewhere, the host exchanges their buffers and nothing is
+ * stored: the buffers of the levels rotate. Otherwise the last instance that makes the copy keeps it as a target and
+ * stores it.
  *
- * For a wave equation `U@1` gets the buffer of `U`, `U` gets the buffer to which the step has stored, and the next step
- * stores to the buffer of the old `U@1`: K + 2 buffers for history K, one load of `U` and of `U@1` and one store for
- * each point. With T steps in a tile the levels from T on rotate, and the younger levels, which the tile computes, are
- * stored. The last instance that makes another kind of copy stores it. */
+ * Example, a wave equation: `U@1` gets the buffer of `U`, `U` gets the buffer to which the step has stored, and the
+ * next step stores to the buffer of the old `U@1`. That takes K + 2 buffers for history K, and for each point one load
+ * of `U`, one of `U@1`, and one store. With T steps in a tile the levels from T on rotate; the younger levels, which
+ * the tile computes, are stored. */
 #include "passes/launch/launch.h"
 
-/* The work on one launch of `n` instances at st. value[f] is the root that field f has at present, versions[f] how
- * often an instance computed f so far. For each field: is it a target; is it one of a stencil that keeps its old value
- * somewhere; is it wanted in global memory after the launch; is it the source of an exchange; and the last instance
- * that writes it if that copy is to be stored, else -1. */
+/* The state of the pass on a launch of `n` instances at st. value[f]: the present root of field f; versions[f]: the
+ * number of instances so far that compute f. For each field: written: it is a target; kept: some stencil leaves a part
+ * of it unchanged; wanted: it must be in global memory after the launch; source: another field gets its buffer;
+ * stored_by: the last instance that writes it, if that copy must be stored, else -1. */
 typedef struct Copies {
   Launch *l;
   int32_t n;
@@ -26,7 +27,7 @@ typedef struct Copies {
   const bool *wanted;
 } Copies;
 
-/* Is an access to `f` at any offset the same as one to `g` where both hold the same values? */
+/* Do accesses to `f` and `g` at any offset have equal results if the fields hold equal values? */
 static bool are_alike(const Field *f, const Field *g) {
   return f->type == g->type && box_equal(&f->box, &g->box) && outside_same(f, g);
 }
@@ -47,11 +48,11 @@ int copied_field(const Module *m, const Stencil *st, int f) {
   return -1;
 }
 
-/* What target `f` of `st` copies, -1 if it is computed. Fields that keep some of their old value later on are always
- * computed, so that it is their own. */
+/* The field of which target `f` of `st` is a copy; -1 if it is computed. A field that keeps some old values is always
+ * computed, so that it owns its values. */
 static int copy_of(const Copies *c, const Stencil *st, int f) { return c->kept[f] ? -1 : copied_field(c->l->m, st, f); }
 
-/* Gives the targets of instance `i` their new values: the root of what they copy, else a version of their own. */
+/* Updates value[f] for the targets of instance `i`: the root of the copied field, or a new version. */
 static void write_targets(Copies *c, int i) {
   const Stencil *st = &c->st[i];
   Version *value = ARENA_ARRAY(arena_scratch(c->l->m->arena), Version, st->ntargets);
@@ -73,11 +74,11 @@ static void note_targets(Copies *c) {
     }
 }
 
-/* The field whose value now or before `f` holds. */
+/* The field with level 0 of the values of which `f` holds some level. */
 static int present_of(const Module *m, int f) { return m->fields[f].past ? m->fields[f].present : f; }
 
-/* Can field `f`, which is to be `root` after the launch, get the buffer that `root` is in? That must be version 0 of a
- * younger level of the same field, whose own new value goes elsewhere, and nobody else may want it. */
+/* Can field `f`, whose value after the launch is `root`, get the buffer of `root`? The root must be version 0 of a
+ * younger level of the same field whose new value goes to another buffer, and no other field may get that buffer. */
 static bool can_exchange(const Copies *c, int f, Version root) {
   const Module *m = c->l->m;
   return root.version == 0 && present_of(m, f) == present_of(m, root.field) &&
@@ -85,7 +86,7 @@ static bool can_exchange(const Copies *c, int f, Version root) {
          !c->source[root.field];
 }
 
-/* Decides for each field that is a copy in the end and wanted how it gets to be in global memory. */
+/* Decides how each wanted field that ends as a copy gets to global memory. */
 static void settle_fields(Copies *c) {
   for (int k = 0; k < c->l->nuses; k++) {
     FieldUse *u = &c->l->uses[k];
@@ -105,10 +106,10 @@ static void settle_fields(Copies *c) {
   }
 }
 
-/* Has instance `i` to compute its target `f`? */
+/* Must instance `i` compute its target `f`? */
 static bool is_computed(const Copies *c, int i, int f) { return c->stored_by[f] == i || copy_of(c, &c->st[i], f) < 0; }
 
-/* Leaves only targets that have to be computed among the `*n` at `*targets` of instance `i`, with their operands at
+/* Removes targets that need not be computed from the `*n` at `*targets` of instance `i`, and their operands from
  * `operands` (NULL: none). */
 static void drop_targets(const Copies *c, int i, int32_t *n, int32_t **targets, Value **operands) {
   int32_t *left = ARENA_ARRAY(c->l->m->arena, int32_t, *n);
@@ -123,8 +124,8 @@ static void drop_targets(const Copies *c, int i, int32_t *n, int32_t **targets, 
   *n = count;
 }
 
-/* Instance `i` without the targets that need not be computed. What remains of one of nothing but copies is needed on
- * the output tile only. */
+/* Instance `i` without the targets that need not be computed. If it only has copies left, they are needed on the output
+ * tile only. */
 static Stencil without_copies(const Copies *c, int i) {
   Stencil st = c->st[i];
   Arena *a = c->l->m->arena;
@@ -147,7 +148,7 @@ static Stencil without_copies(const Copies *c, int i) {
   return st;
 }
 
-/* Numbers the values of all bodies, as cloning needs it. */
+/* Numbers the values of all bodies, as block_clone requires. */
 static void number_bodies(const Copies *c) {
   for (int i = 0; i < c->n; i++)
     for (int k = 0; k < c->st[i].npieces; k++) {
@@ -158,7 +159,7 @@ static void number_bodies(const Copies *c) {
     }
 }
 
-/* Starts from version 0 of every field that is used. */
+/* Sets value[f] to version 0 for every used field. */
 static void start_values(Copies *c) {
   for (int k = 0; k < c->l->nuses; k++) {
     int f = c->l->uses[k].field;
@@ -167,7 +168,7 @@ static void start_values(Copies *c) {
   }
 }
 
-/* Gives the fields' uses room for what is read of them: a root for each time that an instance writes the field. */
+/* Allocates the roots in the fields' uses: one for each time that an instance writes the field. */
 static void start_roots(const Copies *c) {
   Launch *l = c->l;
   int32_t n = 0;
@@ -182,8 +183,7 @@ static void start_roots(const Copies *c) {
   }
 }
 
-/* Notes that instances number `from` and later of those that remain read of the targets of instance `i` what these now
- * are. */
+/* Notes that the remaining instances from number `from` on read the targets of instance `i` as the present roots. */
 static void note_roots(const Copies *c, int i, int32_t from) {
   for (int t = 0; t < c->st[i].ntargets; t++) {
     FieldUse *u = launch_use(c->l, c->st[i].targets[t]);
@@ -192,7 +192,7 @@ static void note_roots(const Copies *c, int i, int32_t from) {
   }
 }
 
-/* Makes the instances that remain, and what each of them sees. */
+/* Makes the remaining instances and their roots. */
 static void make_instances(Copies *c) {
   Launch *l = c->l;
   int32_t n = 0;

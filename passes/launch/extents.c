@@ -1,16 +1,17 @@
-/* extents.c: Algorithm 2 of the paper, DetermineTileSize: the region about the output tile on which each stencil
- * instance must compute its targets.
+/* extents.c: Algorithm 2 of the paper, DetermineTileSize: computes the region around the output tile on which each
+ * stencil instance must compute its targets, its *extent*.
  *
- * Algorithm 2, DetermineTileSize. Backwards from the last instance: its *extent* is the hull of the needs of its
- * targets, 0 at first for all that is to be in global memory; a target that it writes completely is not needed before
- * it; what it accesses is needed on the extent moved by the offset. So extents differ by side and by dimension. Rules
- * count where they can act: mirror reaches as far to the other side, clamp back to the point itself; a periodic access
- * needs what an access without rule needs, since halo cells beyond a periodic edge are images. Temp fields are needed
- * within their step only. */
+ * The algorithm goes backwards from the last instance. The extent of an instance is the hull of the extents on which
+ * its targets are needed; at first that is 0 for all targets that must be in global memory. A target that an instance
+ * writes completely is not needed before it. A field that the instance accesses is needed on the instance's extent
+ * moved by the offset. So extents differ by side and by dimension. Outside rules count where they can act: mirror
+ * reaches as far to the other side, clamp back to the point itself. A periodic access needs the same cells as an access
+ * without a rule, because halo cells beyond a periodic edge are images. Temp fields are needed within their step
+ * only. */
 #include "passes/launch/launch.h"
 
-/* The state of the traversal backwards: on which extent each field is needed before the instance at hand, if it `has`
- * one. `reader` is the extent of the instance whose accesses are being noted. */
+/* The state of the backward traversal. need[f]: the extent on which field f is needed before the current instance, if
+ * has[f]. reader: the extent of the instance whose accesses are processed. */
 typedef struct Need {
   const Module *m;
   Extent *need;
@@ -21,7 +22,7 @@ typedef struct Need {
 /* The larger of two. */
 static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
 
-/* Field `f` is needed on `x` too. */
+/* Adds that field `f` is needed on `x`. */
 static void add_need(Need *n, int f, const Extent *x) {
   n->has[f] = true;
   for (int d = 0; d < n->m->grid.rank; d++) {
@@ -30,7 +31,7 @@ static void add_need(Need *n, int f, const Extent *x) {
   }
 }
 
-/* Adds what one access needs: the reader's extent moved by the offset (a stencil_accesses callback). */
+/* Adds that the accessed field is needed on the reader's extent moved by the offset (a stencil_accesses callback). */
 static void need_access(void *user, const Piece *piece, int field, const int64_t *off) {
   Need *n = user;
   Rules rules = access_rules(n->m, &piece->box, field, off);
@@ -44,7 +45,7 @@ static void need_access(void *user, const Piece *piece, int field, const int64_t
   add_need(n, field, &x);
 }
 
-/* The hull of the needs of the targets of `st`. */
+/* The hull of the extents on which the targets of `st` are needed. */
 static Extent target_extent(const Need *n, const Stencil *st) {
   Extent x = {{0}, {0}};
   for (int t = 0; t < st->ntargets; t++)
@@ -55,20 +56,20 @@ static Extent target_extent(const Need *n, const Stencil *st) {
   return x;
 }
 
-/* Field `f` is not needed any more, going backwards: what comes next writes all of it. */
+/* Notes that field `f` is not needed earlier: the next instance backwards writes all of it. */
 static void forget(Need *n, int f) {
   n->has[f] = false;
   n->need[f] = (Extent){{0}, {0}};
 }
 
-/* Temp fields hold nothing at the start of a step. */
+/* Forgets all temp fields, which hold nothing at the start of a step. */
 static void forget_temps(Need *n) {
   for (int f = 0; f < n->m->nfields; f++)
     if (n->m->fields[f].temp)
       forget(n, f);
 }
 
-/* Is `st` a stencil of pass history that nothing but copies was added to? */
+/* Is `st` a stencil of pass history, with copies only? */
 static bool only_copies(const Module *m, const Stencil *st) {
   bool copies = is_history_stencil(m, st);
   for (int t = 0; t < st->ntargets; t++)
@@ -76,7 +77,7 @@ static bool only_copies(const Module *m, const Stencil *st) {
   return copies;
 }
 
-/* Goes back over `st`, which computes its targets on its extent. */
+/* Processes `st` backwards; its targets are computed on its extent. */
 static void need_operands(Need *n, const Stencil *st) {
   for (int t = 0; t < st->ntargets; t++)
     if (!stencil_keeps(n->m, st, st->targets[t]))
@@ -86,8 +87,8 @@ static void need_operands(Need *n, const Stencil *st) {
   stencil_accesses(st, need_access, n);
 }
 
-/* Goes back over `st`, one of pass history: what a level was needed on the one that it is a copy of is needed on,
- * whatever the other targets need. */
+/* Processes `st`, a stencil of copies, backwards: each level passes its extent on to the field that it copies,
+ * independently of the other targets. */
 static void need_levels(Need *n, const Stencil *st) {
   Extent *need = ARENA_ARRAY(n->m->arena, Extent, st->ntargets);
   bool *has = ARENA_ARRAY(n->m->arena, bool, st->ntargets);

@@ -1,28 +1,28 @@
-/* grid-scalars.c: the scalars of a module, and extents that depend on them, on a grid of known size. Params that follow
- * from the size are known; values that depend on other params are not. */
+/* grid-scalars.c: finds the values of a module's scalars, and of extents that depend on them, on a grid of known size.
+ * Params that determine the grid's size are known; values that depend on other params are not. */
 #include "passes/launch/launch.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* The scalar that is all that extent `e` has beside a constant, if it is an integer param; -1: there is none. */
+/* If extent `e` is one integer param with a coefficient, plus a constant, that param's number, else -1. */
 static int only_param(const Module *m, Affine e) {
   int i = e.n == 1 && e.t[0].coef ? e.t[0].scalar : -1;
   return i >= 0 && m->scalars[i].is_param && type_is_int(m->scalars[i].type) ? i : -1;
 }
 
-/* Scalars, and which of them follow from the grid's size. */
+/* follows: the scalars that follow from the grid's size; all: the result of note_scalar. */
 typedef struct Follow {
   bool *follows, all;
 } Follow;
 
-/* Notes whether `op` is of a scalar that does not follow (a block_walk callback). */
+/* Clears `all` if `op` reads a scalar that does not follow (a block_walk callback). */
 static void note_scalar(void *user, Op *op) {
   Follow *f = user;
   f->all = f->all && !(op_info[op->code].form == FORM_SCALAR && !f->follows[op->sym]);
 }
 
-/* Which scalars of `m` are made of those in `given` alone. */
+/* The scalars of `m` that depend on scalars in `given` only. */
 static const bool *find_followers(const Module *m, const bool *given) {
   Follow f = {.follows = ARENA_ARRAY(m->arena, bool, m->nscalars + 1)};
   for (int i = 0; i < m->nscalars; i++) {

@@ -1,8 +1,8 @@
 /* inside.c: finds ranges and regions that lie inside others for all params.
  *
- * Searching the launch checks, which restrict the params, costs some thousand instructions, and a planner asks the same
- * questions about the same few regions for each candidate. So the answers are kept, by the contents of the regions and
- * never by their addresses: the regions of a candidate are freed before the answers. */
+ * A search through the launch checks, which restrict the params, costs some thousand instructions, and a planner asks
+ * the same questions about the same few regions for each candidate. So the answers are cached. The key is the contents
+ * of the regions and never their address: the regions of a candidate are freed before the answers. */
 #include "passes/launch/launch.h"
 
 bool range_inside(Affine alo, Affine ahi, Affine lo, Affine hi) {
@@ -10,7 +10,7 @@ bool range_inside(Affine alo, Affine ahi, Affine lo, Affine hi) {
   return affine_diff(alo, lo, &below) && below >= 0 && affine_diff(hi, ahi, &above) && above >= 0;
 }
 
-/* Must what launch check `k` asks for hold whenever `box` has points? Of an empty grid nothing is run. */
+/* Does launch check `k` apply whenever `box` has points? (Nothing runs on an empty grid.) */
 static bool concerns(const Module *m, const Check *k, const Box *box) {
   for (int i = 0; i < MAX_UNLESS; i++)
     if (k->unless_empty[i] && !box_equal(k->unless_empty[i], box) && !box_equal(k->unless_empty[i], &m->grid))
@@ -29,7 +29,7 @@ bool always_holds(const Module *m, Affine value, const Box *box) {
   return !value.n && value.c >= 0;
 }
 
-/* points_inside, asked of the checks. */
+/* points_inside without the cache: searches the checks. */
 static bool checked_inside(const Module *m, const Box *box, const Box *region, int d) {
   return always_holds(m, affine_sub(m->arena, box->lo[d], region->lo[d]), box) &&
          always_holds(m, affine_sub(m->arena, region->hi[d], box->hi[d]), box);
@@ -38,25 +38,25 @@ static bool checked_inside(const Module *m, const Box *box, const Box *region, i
 /* ---- answers that are kept */
 
 enum {
-  KEPT_PAIRS = 128, /* a power of two; a later pair takes the place of an earlier one */
-  KEPT_TERMS = 3,   /* the most terms of a bound that is kept */
-  FEW_CHECKS = 8    /* of fewer checks to ask again is as fast */
+  KEPT_PAIRS = 128, /* a power of two; a later pair may replace an earlier one */
+  KEPT_TERMS = 3,   /* a box with more terms in a bound is not cached */
+  FEW_CHECKS = 8    /* with fewer checks a search is as fast */
 };
 
-/* A box with room for the terms of its bounds. */
+/* A box with its own memory for the terms of its bounds. */
 typedef struct OwnBox {
   Box box;
   AffineTerm terms[2 * MAX_RANK][KEPT_TERMS];
 } OwnBox;
 
-/* What is known of the points of `box` in `region`, both of rank 0 at first: bit d of `asked`, that dimension d was
- * asked for, of `inside`, that they all lie inside there. */
+/* A cache entry: bit d of `asked`: the question about dimension d was asked; bit d of `inside`: all points of `box` lie
+ * inside `region` there. Both boxes have rank 0 at first. */
 typedef struct KeptPair {
   OwnBox box, region;
   uint8_t asked, inside;
 } KeptPair;
 
-/* The answers for a module with these checks. */
+/* The cache of a module with these checks. */
 struct InsideKept {
   const Check *checks;
   int32_t nchecks;
@@ -72,14 +72,14 @@ void keep_inside(Module *m) {
   m->inside->nchecks = m->nchecks;
 }
 
-/* `h` and what the bounds of `box` are. */
+/* `h`, updated by the bounds of `box`. */
 static uint64_t hash_box(uint64_t h, const Box *box) {
   for (int d = 0; d < box->rank; d++)
     h = (h * 31 + (uint64_t)box->lo[d].c) * 31 + (uint64_t)box->hi[d].c + 7 * (uint64_t)box->lo[d].n;
   return h;
 }
 
-/* `x` with its terms at `terms`. */
+/* `x` with its terms copied to `terms`. */
 static Affine with_terms(Affine x, AffineTerm *terms) {
   for (int i = 0; i < x.n; i++)
     terms[i] = x.t[i];
@@ -100,7 +100,7 @@ static bool own_box(OwnBox *to, const Box *box) {
   return true;
 }
 
-/* Where the answers of `box` and `region` are kept, NULL: nowhere. */
+/* The cache entry for `box` and `region`; NULL if there is none. */
 static KeptPair *kept_pair(const Module *m, const Box *box, const Box *region) {
   InsideKept *k = m->inside;
   if (!k || k->checks != m->checks || k->nchecks != m->nchecks)

@@ -1,21 +1,20 @@
-/* launch.c: what one launch reads from global memory, keeps in the tile and writes back; and whether its stencil
- * instances can share a launch.
+/* launch.c: finds the fields that one launch reads from global memory, keeps in the tile and writes back, and decides
+ * whether its stencil instances can share a launch. launch.h defines the words.
  *
- * A *launch* is a sequence of instances. The *version* of a field is the number of instances of the launch that have
- * written it; version 0 is in global memory. An access of a later version is *own* (the point itself, no rule) or
- * *near*. `launch_new` finds for each field whether version 0 is loaded, which versions have near accesses, how far
- * they reach, and whether it is written in place (nothing but own accesses of version 0, and no halo) or to the other
- * buffer of a pair, which the host swaps.
+ * `launch_new` finds for each field whether version 0 is loaded, which versions have near accesses, how far these
+ * reach, and whether the field is written in place (only own accesses of version 0, and no halo) or to the other buffer
+ * of a pair, which the host swaps.
  *
- * Some instances cannot share a launch; the reasons, which messages give:
+ * Instances cannot share a launch in these cases, which messages name:
  *
- * - Near accesses go through a rule from points that may be far outside of the field's region: where the rule leads is
- *   then not bounded by the offset. A piece lies inside the region if its bounds say so for all params, or a launch
- *   check does (`check` in the IR), which the front end makes for pieces such as `[3 .. 4]` in a grid `[0 .. N-1]`.
- * - Periodic fields with near accesses have different bounds in a dimension, or a field that is written does not lie
- *   inside these bounds: one wrapped coordinate must do for all.
+ * - Near accesses go through a rule from points that may be far outside of the field's region; then the offset does not
+ *   bound where the rule leads. A piece lies inside the region if its bounds say so for all params, or if a launch
+ *   check ensures it (`check` in the IR); the front end makes such checks for pieces such as `[3 .. 4]` in a grid `[0
+ *   .. N-1]`.
+ * - Periodic fields with near accesses have different bounds in a dimension, or a written field does not lie inside
+ *   these bounds. One wrapped coordinate must serve all fields.
  *
- * Then pass `fuse` cuts the step between them, with a remark; asking for `-T` greater than 1 is an error. */
+ * Then pass `fuse` cuts the step between them, with a remark; `-T` greater than 1 is an error. */
 #include "passes/launch/launch.h"
 #include "passes/launch/swept.h"
 
@@ -97,7 +96,7 @@ int launch_version(const Launch *l, int field, int i) {
   return lo;
 }
 
-/* Notes which instances of `l` write each field. */
+/* Lists for each field the instances of `l` that write it. */
 static void note_writers(Launch *l) {
   int32_t n = 0;
   for (int i = 0; i < l->n; i++)
@@ -135,8 +134,8 @@ Launch *tiled_launch(const Module *m, int T) {
   return launch_new(m, n * T, st, st, st + n * T);
 }
 
-/* What the instances from one on need of the fields' values before them: wanted[f]: they do of f; settled[f]: that is
- * known. */
+/* Which fields' earlier values do the instances so far need? wanted[f]: they need that of f; settled[f]: this is
+ * decided. */
 typedef struct Wants {
   bool *wanted, *settled;
 } Wants;
@@ -173,8 +172,8 @@ bool *temps_wanted(Arena *a, const Module *m, const Stencil *first, const Stenci
 
 /* ---- analysing */
 
-/* Analysis of the accesses of instance `i` of `l`. versions[f] is the version of f there; own[f] is one more than the
- * last instance that its own value of version 0 is needed by, and far[f] is set if other points' are. */
+/* The analysis of the accesses of instance `i` of `l`. versions[f]: the present version of f. own[f]: 1 + the last
+ * instance that needs the point's own value of version 0. far[f]: version 0 of other points is needed. */
 typedef struct Scan {
   Launch *l;
   int i;
@@ -182,10 +181,10 @@ typedef struct Scan {
   bool *far;
 } Scan;
 
-/* Keeps the first reason. */
+/* Sets the reason why the instances cannot share a launch, unless there is one already. */
 static void reject(Launch *l, const char *why) { l->illegal = l->illegal ? l->illegal : why; }
 
-/* Makes dimension `d` one whose halo cells are images of the points of field `f`'s region. */
+/* Notes that halo cells in dimension `d` are images of the points of the region of field `f`. */
 static void wrap_dimension(Launch *l, int d, const Field *f) {
   if (l->wraps[d] && (!affine_equal(l->wrap_lo[d], f->box.lo[d]) || !affine_equal(l->wrap_hi[d], f->box.hi[d])))
     reject(l,
@@ -196,7 +195,7 @@ static void wrap_dimension(Launch *l, int d, const Field *f) {
   l->wrap_hi[d] = f->box.hi[d];
 }
 
-/* Notes a near access to `version` of `field` at `off` from the points of `box`. A rule may lead far away only from
+/* Notes a near access to `version` of `field` at `off` from the points of `box`. A rule can lead far away only from
  * points outside of the field's region. */
 static void note_near(Scan *s, const Box *box, int field, int version, const int64_t *off, const Rules *rules) {
   Launch *l = s->l;
@@ -225,8 +224,8 @@ static void note_near(Scan *s, const Box *box, int field, int version, const int
   }
 }
 
-/* Notes that `v` is read while the instance at hand makes further versions of the field: as many must be kept at once.
- * Version 0 must then not be overwritten in global memory. */
+/* Notes that `v` is read while the current instance computes further versions of the field, so that all versions from
+ * `v` on must be kept at once. If `v` is version 0, it must not be overwritten in global memory. */
 static void note_read(Scan *s, Version v) {
   FieldUse *u = launch_use(s->l, v.field);
   int now = s->versions[v.field], depth = launch_version(s->l, v.field, s->i + 1) - v.version + 1;
@@ -235,7 +234,7 @@ static void note_read(Scan *s, Version v) {
     s->far[v.field] = true;
 }
 
-/* Notes that the instance at hand needs the own value of version 0 of `field`. */
+/* Notes that the current instance needs the point's own value of version 0 of `field`. */
 static void note_own(Scan *s, int field) {
   launch_use(s->l, field)->own_loads += s->own[field] != s->i + 1;
   s->own[field] = s->i + 1;
@@ -269,7 +268,7 @@ bool launch_holds(const Launch *l, int field, int i) {
   return before > 0 && l->st[launch_use(l, field)->writer[before - 1]].level == l->st[i].level;
 }
 
-/* Notes what instance `i` reads and keeps, then advances the versions of its targets. */
+/* Notes the accesses of instance `i` and the values that it keeps, then advances the versions of its targets. */
 static void note_instance(Scan *s) {
   Launch *l = s->l;
   const Stencil *st = &l->st[s->i];
@@ -297,7 +296,7 @@ static void grow(Extent *hull, const Extent *x, int rank) {
   }
 }
 
-/* Which temp fields have instances before the launch written? In `a`. */
+/* The temp fields that instances before the launch have written, in `a`. */
 static bool *written_earlier(Arena *a, const Launch *l) {
   bool *written = ARENA_ARRAY(a, bool, l->m->nfields), temps = has_temps(l->m);
   for (const Stencil *st = l->first; st < l->given && temps; st++)
@@ -306,7 +305,7 @@ static bool *written_earlier(Arena *a, const Launch *l) {
   return written;
 }
 
-/* Makes room for the versions and sets the hull; `scratch` is for what is needed while it does. */
+/* Allocates the entries for versions and computes the hull; `scratch` is for temporary memory. */
 static void measure(Launch *l, Arena *scratch) {
   int rank = l->m->grid.rank;
   bool *earlier = written_earlier(scratch, l);
@@ -323,7 +322,7 @@ static void measure(Launch *l, Arena *scratch) {
     grow(&l->hull, &l->st[i].extent, rank);
 }
 
-/* Are the points of `box` always among those that wrapping leads to in dimension `d`? */
+/* Do the points of `box` always lie in the range to which wrapping leads in dimension `d`? */
 static bool is_wrapped_to(const Launch *l, const Box *box, int d) {
   Box wrapped = *box;
   wrapped.lo[d] = l->wrap_lo[d];
@@ -331,7 +330,7 @@ static bool is_wrapped_to(const Launch *l, const Box *box, int d) {
   return range_inside(box->lo[d], box->hi[d], l->wrap_lo[d], l->wrap_hi[d]) || points_inside(l->m, box, &wrapped, d);
 }
 
-/* Where halo cells are images, all that is written must be reached by wrapping. */
+/* Checks that, in dimensions with images, wrapping leads to all points that are written. */
 static void check_images(Launch *l) {
   for (int k = 0; k < l->nuses; k++) {
     const Field *f = &l->m->fields[l->uses[k].field];
@@ -351,7 +350,7 @@ static bool has_halo(const Launch *l) {
   return false;
 }
 
-/* The field that gets the oldest of the buffers that move on from field `f`; `f` itself if none do. */
+/* The field that gets the last buffer when the buffers of the levels of field `f` rotate; `f` itself if none do. */
 static int oldest_level(const Launch *l, int f) {
   int last = f;
   for (int k = 0; k < l->nuses; k++)
@@ -362,14 +361,14 @@ static int oldest_level(const Launch *l, int f) {
   return last;
 }
 
-/* The temp field that gets the oldest of the buffers that move on from field `f`, if its own holds nothing before the
- * launch; -1 if there is none. */
+/* The temp field that gets the last buffer when the buffers of the levels of field `f` rotate, if its own buffer holds
+ * nothing before the launch; -1 if there is none. */
 static int free_level(const Launch *l, int f) {
   int last = oldest_level(l, f);
   return last != f && launch_use(l, last)->fresh ? last : -1;
 }
 
-/* Is field `f` read behind the point, where it may have to be in memory while the launch runs? */
+/* Does a sweep read field `f` behind the point, so that it may have to be in memory during the launch? */
 static bool is_read_behind(const Launch *l, int f) {
   for (int i = 0; i < l->n; i++)
     for (int k = 0; l->st[i].sweep && k < l->st[i].npieces; k++)
@@ -379,7 +378,7 @@ static bool is_read_behind(const Launch *l, int f) {
   return false;
 }
 
-/* Analyses the instances of `l`; wanted[f]: f is to be in global memory afterwards if it is written. */
+/* Analyses the instances of `l`. wanted[f]: if f is written, it must be in global memory after the launch. */
 static void analyse(Launch *l, const bool *wanted) {
   const Module *m = l->m;
   Arena *scratch = arena_scratch(m->arena);
@@ -405,15 +404,14 @@ static void analyse(Launch *l, const bool *wanted) {
   arena_release(scratch, start);
 }
 
-/* A field, and whether what the one instance of launch `l` reads of it is beside the point. */
+/* A field, and whether the one instance of launch `l` reads it at other points than the own one. */
 typedef struct Beside {
   const Launch *l;
   int field;
   bool found;
 } Beside;
 
-/* AccessFn: notes an access of the field in the Beside `user` that is not to the point itself, or that a rule may lead
- * elsewhere. */
+/* AccessFn: notes an access to the field at another point, or one that a rule may lead elsewhere. */
 static void note_beside(void *user, const Piece *piece, int field, const int64_t *off) {
   Beside *b = user;
   if (launch_reads(b->l, field, 0).field != b->field)
@@ -443,7 +441,7 @@ void launch_store_apart(Launch *l, bool all) {
   }
 }
 
-/* Which fields launch `l` uses: used[f], and the first and the last of them. */
+/* The fields that a launch uses: used[f]; the first and the last number. */
 typedef struct Used {
   bool *used;
   int first, last;
@@ -456,7 +454,7 @@ static void note_used(Used *u, int field) {
   u->last = field > u->last ? field : u->last;
 }
 
-/* Gives `l` the uses of the fields that its instances read and write, with nothing set. */
+/* Makes the list of uses of `l`: one entry, with nothing set, for each field that its instances read or write. */
 static void list_uses(Launch *l) {
   Arena *scratch = arena_scratch(l->m->arena);
   ArenaMark start = arena_mark(scratch);
@@ -479,7 +477,7 @@ static void list_uses(Launch *l) {
   arena_release(scratch, start);
 }
 
-/* A launch of `n` instances of which no more is known yet than which fields they use. */
+/* A launch of `n` instances with its list of uses, before any analysis. */
 static Launch *start_launch(const Module *m, int n, const Stencil *st, const Stencil *first) {
   Launch *l = ARENA_NEW(m->arena, Launch);
   *l = (Launch){.m = m, .n = n, .st = st, .first = first, .given = st, .ngiven = n};
@@ -528,7 +526,7 @@ Launch *init_launch_new(const Module *m, const Stencil *st) {
 
 int64_t launch_width(const Launch *l, int d, int64_t cells) { return cells - l->hull.lo[d] - l->hull.hi[d]; }
 
-/* Bytes of one array for near accesses to `field`, rounded up to 16. */
+/* The bytes of one array for near accesses to `field`, rounded up to 16. */
 static int64_t near_bytes(const Launch *l, int field, const int32_t *cells) {
   const FieldUse *u = launch_use(l, field);
   int64_t bytes = type_size(l->m->fields[field].type);
@@ -538,14 +536,14 @@ static int64_t near_bytes(const Launch *l, int field, const int32_t *cells) {
   return bytes > INT64_MAX / 64 ? INT64_MAX / 64 : (bytes + 15) / 16 * 16;
 }
 
-/* Memory that arrays share one after the other, as pass shared-alloc gives it out: the layout is that of `field`, its
- * largest array's; it is free behind the accesses of instance `last`. */
+/* Memory that arrays use one after the other, as pass shared-alloc assigns it. field: the field with the largest array,
+ * which determines the layout; last: the slot is free after the accesses of this instance. */
 typedef struct Slot {
   int32_t field, last;
   int64_t bytes;
 } Slot;
 
-/* Have near arrays of the fields the same cells at the same places? */
+/* Have the near arrays of both fields the same layout? */
 static bool same_layout(const Launch *l, int f, int g) {
   const FieldUse *u = launch_use(l, f), *v = launch_use(l, g);
   bool same = l->m->fields[f].type == l->m->fields[g].type;
@@ -554,8 +552,8 @@ static bool same_layout(const Launch *l, int f, int g) {
   return same;
 }
 
-/* The first of the `n` slots that is free when instance `i` makes an array of `field` known, one of its layout before
- * others; n if there is none. */
+/* The first of the `n` slots that is free when instance `i` first writes an array of `field`, preferably one with its
+ * layout; n if there is none. */
 static int free_slot(const Launch *l, int n, const Slot *slot, int field, int i) {
   int any = n;
   for (int k = 0; k < n; k++) {
@@ -616,8 +614,8 @@ double launch_bytes(const Launch *l) {
   return bytes;
 }
 
-/* Rows a multiple of PAGE_CELLS apart would fall on the same sets of the first-level cache, and a load that is so far
- * from a store waits for it: such rows get ROW_CELLS more. */
+/* Rows at a multiple of PAGE_CELLS cells would map to the same sets of the first-level cache, and a load at that
+ * distance from a store waits for the store. Such rows get ROW_CELLS more. */
 enum { PAGE_CELLS = 512 };
 
 int32_t row_cells(int32_t n) {

@@ -1,4 +1,4 @@
-/* levels.c: repeats a time step: its stencils once for each time level of a tile. */
+/* levels.c: unrolls a time step: repeats its stencils once for each time level of a tile. */
 #include "passes/launch/launch.h"
 
 const Stencil *last_level(const Module *m, int32_t *n) {
@@ -6,7 +6,8 @@ const Stencil *last_level(const Module *m, int32_t *n) {
   return m->stencils + (m->nstencils - *n);
 }
 
-/* The field that a probe's stencil `st` has as its target at level `level`; -1 if it is no probe's, or has none. */
+/* The field that the probe's stencil `st` writes at level `level`; -1 if `st` is no probe's stencil, or has no field
+ * there. */
 static int probe_target(const Module *m, const Stencil *st, int level) {
   const Field *f = st->ntargets == 1 ? &m->fields[st->targets[0]] : NULL;
   for (int i = 0; f && f->series && i < m->nfields; i++)
@@ -15,7 +16,7 @@ static int probe_target(const Module *m, const Stencil *st, int level) {
   return -1;
 }
 
-/* Gives `st`, which is of a probe, the target `field`. */
+/* Makes `field` the target of `st`, a probe's stencil. */
 static void set_probe_target(const Module *m, Stencil *st, int32_t field) {
   int32_t *targets = ARENA_NEW(m->arena, int32_t);
   Piece *piece = ARENA_NEW(m->arena, Piece);
@@ -41,7 +42,7 @@ Stencil *repeat_levels(const Module *m, int n, const Stencil *st, int T, bool ha
   return r;
 }
 
-/* Gives `st` pieces and bodies of its own. */
+/* Copies the pieces and bodies of `st`. */
 static void own_bodies(Arena *a, Stencil *st) {
   Piece *pieces = ARENA_ARRAY(a, Piece, st->npieces);
   for (int i = 0; i < st->npieces; i++) {
@@ -51,7 +52,7 @@ static void own_bodies(Arena *a, Stencil *st) {
   st->pieces = pieces;
 }
 
-/* Gives `st`, which is of level `level` > 0 and has a probe's field as its target, a field of that level's own. */
+/* Gives the probe's stencil `st` of level `level` > 0 a new field as its target, for that level. */
 static void own_series(Module *m, Stencil *st, int level) {
   Field f = m->fields[st->targets[0]];
   int32_t *targets = ARENA_NEW(m->arena, int32_t);

@@ -1,5 +1,5 @@
-/* pieces.c: the pieces of a stencil and their bodies: the piece that covers most points, and the numbers of a piece's
- * values. */
+/* pieces.c: the pieces of a stencil and their bodies: finds the piece that covers the most points, and numbers the
+ * values of a body. */
 #include "passes/launch/launch.h"
 
 int32_t body_number(const Block *body) {

@@ -1,10 +1,10 @@
-/* points.c: merges a stencil on one point into the stencil that computes the changed value, as a choice (pass
- * merge-points, and frame.c). */
+/* points.c: merges a stencil on one point, as a choice, into the stencil that computes the value which it changes (for
+ * pass merge-points and frame.c). */
 #include "passes/launch/launch.h"
 
 #include <string.h>
 
-/* The number of `field` among the `n` targets, -1: it is none of them. */
+/* The index of `field` among the `n` targets; -1 if it is none of them. */
 static int find_target(int n, const int32_t *targets, int32_t field) {
   for (int t = 0; t < n; t++)
     if (targets[t] == field)
@@ -20,7 +20,7 @@ static bool is_point(const Piece *p) {
   return true;
 }
 
-/* Is each access of `body` at the point itself? */
+/* Does `body` access fields at the point itself only? */
 static bool reads_here(const Block *body, int rank) {
   for (const Op *op = body->first; op; op = op->next)
     for (int d = 0; op_reads_field(op) && d < rank; d++)
@@ -33,7 +33,7 @@ bool stencil_is_point(const Module *m, const Stencil *st) {
   return st->npieces == 1 && !st->sweep && is_point(st->pieces) && reads_here(st->pieces[0].body, m->grid.rank);
 }
 
-/* Does `body` read a field that `st` sets? */
+/* Does `body` read a field that `st` writes? */
 static bool body_reads(const Block *body, const Stencil *st) {
   for (const Op *op = body->first; op; op = op->next)
     if (op_reads_field(op) && find_target(st->ntargets, st->targets, op->sym) >= 0)
@@ -41,7 +41,8 @@ static bool body_reads(const Block *body, const Stencil *st) {
   return false;
 }
 
-/* Does `st` read or set what `point` sets, or set what that reads? Then that cannot go before it. */
+/* Must `point` stay behind `st`? It must if `st` reads or writes a target of `point`, or writes a field that `point`
+ * reads. */
 static bool is_in_the_way(const Stencil *st, const Stencil *point) {
   for (int t = 0; t < point->ntargets; t++)
     if (find_target(st->ntargets, st->targets, point->targets[t]) >= 0)
@@ -52,8 +53,8 @@ static bool is_in_the_way(const Stencil *st, const Stencil *point) {
   return body_reads(point->pieces[0].body, st);
 }
 
-/* May what `point` computes be computed on all of `into`, a piece of `st`: does that set all that it sets, and has each
- * other field that it reads a value there that `st` does not change? */
+/* May the code of `point` run at all points of `into`, a piece of `st`? The piece must write all targets of `point`,
+ * and every other field that `point` reads must have values on the piece, which `st` must not change. */
 static bool may_join(const Module *m, const Stencil *st, const Piece *into, const Piece *point) {
   for (int t = 0; t < point->ntargets; t++)
     if (find_target(into->ntargets, into->targets, point->targets[t]) < 0)
@@ -68,7 +69,7 @@ static bool may_join(const Module *m, const Stencil *st, const Piece *into, cons
   return true;
 }
 
-/* "The point in hand is that of `box`", before `at`. */
+/* Builds the test that the current point is that of `box`. */
 static Value *build_is_there(const Module *m, Builder *b, const Box *box) {
   Value *all = NULL;
   for (int d = 0; d < box->rank; d++) {
@@ -78,8 +79,8 @@ static Value *build_is_there(const Module *m, Builder *b, const Box *box) {
   return all;
 }
 
-/* Merges `point` into `into`: its ops go before the yield, what it reads of the piece's targets are the values yielded
- * so far, and at the point its own values take their places. */
+/* Merges `point` into `into`: its ops go before the yield; reads of the piece's targets become the values yielded so
+ * far; selects put its own values in their place at its point. */
 static void merge(const Module *m, Piece *into, const Piece *point) {
   Block *body = into->body, *copy = block_clone(m->arena, point->body, NULL, NULL);
   Op *yield = body->last, *last = copy->last;
@@ -102,7 +103,7 @@ static void merge(const Module *m, Piece *into, const Piece *point) {
   }
 }
 
-/* Takes stencil number `n` out of the step. */
+/* Removes stencil number `n` from the step. */
 static void drop(Module *m, int n) {
   memmove(&m->stencils[n], &m->stencils[n + 1], sizeof *m->stencils * (size_t)(m->nstencils - n - 1));
   m->nstencils--;

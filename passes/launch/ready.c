@@ -1,7 +1,7 @@
 /* ready.c: checks that a module has the form that plans and lowerings need. */
 #include "passes/launch/launch.h"
 
-/* Has a body of the `n` stencils at `st` an op `x` or `y`? */
+/* Has a body of the `n` stencils at `st` an op with code `x` or `y`? */
 static bool have_ops(int n, const Stencil *st, Opcode x, Opcode y) {
   for (int i = 0; i < n; i++)
     for (int k = 0; k < st[i].npieces; k++)
@@ -11,7 +11,7 @@ static bool have_ops(int n, const Stencil *st, Opcode x, Opcode y) {
   return false;
 }
 
-/* Has a stencil or init of `m`? */
+/* Has a stencil or init of `m` an op with code `x` or `y`? */
 static bool any_ops(const Module *m, Opcode x, Opcode y) {
   return have_ops(m->ninits, m->inits, x, y) || have_ops(m->nstencils, m->stencils, x, y);
 }

@@ -1,7 +1,7 @@
 /* rules.c: finds the accesses that can leave a field's region, and so need its outside rule. */
 #include "passes/launch/launch.h"
 
-/* Is x + off <= y whatever the params are? */
+/* Is x + off <= y for all params? */
 static bool always_below(Affine x, int64_t off, Affine y) {
   int64_t diff;
   return affine_diff(y, x, &diff) && off <= diff;

@@ -1,8 +1,8 @@
-/* series-rows.c: the code that stores a probe's value at one of its points. Pass series puts it in the place of stores
- * to the fields of probes; lowerings use it if one code in their kernels makes several time levels. */
+/* series-rows.c: builds the code that stores a probe's value at one of its points. Pass series replaces stores to
+ * probes' fields by it; lowerings use it if one piece of code in their kernels computes several time levels. */
 #include "passes/launch/launch.h"
 
-/* Lets `b` go on in what is done if `condition` holds. */
+/* Makes `b` continue in an if that runs when `condition` holds. */
 static void enter_if(Builder *b, Value *condition) {
   Loc loc = b->loc;
   *b = builder_at_end(b->arena, build_if(b, condition, 0, NULL)->blocks[0]);

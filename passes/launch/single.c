@@ -1,4 +1,5 @@
-/* single.c: launches of one stencil each, for inits and for family naive; and the swaps of buffers after a launch. */
+/* single.c: makes launches of one stencil each, for inits and for family naive, and lists the swaps of buffers after a
+ * launch. */
 #include "passes/launch/launch.h"
 
 /* Marks a field as read (a stencil_accesses callback). */

@@ -1,4 +1,4 @@
-/* slices.c: a program without reads along dimension 0, seen as one of its slices. */
+/* slices.c: makes one slice of a program without reads along dimension 0, as a module. */
 #include "passes/launch/slices.h"
 #include "passes/launch/launch.h"
 
@@ -6,12 +6,12 @@
 
 /* ---- are there any? */
 
-/* Has `box` all coordinates of dimension 0 that `all` has? */
+/* Has `box` the same range in dimension 0 as `all`? */
 static bool has_all(const Box *box, const Box *all) {
   return affine_equal(box->lo[0], all->lo[0]) && affine_equal(box->hi[0], all->hi[0]);
 }
 
-/* Do all reads of `body` stay in the slice? */
+/* Do all reads of `body` stay within the slice? */
 static bool body_stays(const Module *m, const Block *body) {
   for (const Op *op = body->first; op; op = op->next)
     if ((op_is_scaled(op) && dimension_has_levels(m, 0)) ||
@@ -20,8 +20,8 @@ static bool body_stays(const Module *m, const Block *body) {
   return true;
 }
 
-/* Does stencil `st` compute the same points in each slice, from the slice alone? That of fields that all slices share
- * computes them once. */
+/* Does stencil `st` compute the same points in each slice, and read only that slice? A stencil for fields that all
+ * slices share computes them once. */
 static bool stencil_stays(const Module *m, const Stencil *st) {
   for (int i = 0; i < st->npieces; i++)
     if (!body_stays(m, st->pieces[i].body) ||
@@ -30,7 +30,7 @@ static bool stencil_stays(const Module *m, const Stencil *st) {
   return !st->sweep || st->along > 0;
 }
 
-/* Do all fields of `m` lie in all slices, or are shared by them? */
+/* Is each field of `m` present in all slices, or shared by them? */
 static bool fields_stay(const Module *m) {
   for (int f = 0; f < m->nfields; f++)
     if (!field_lacks(&m->fields[f], 0) && !has_all(&m->fields[f].box, &m->grid))
@@ -38,8 +38,9 @@ static bool fields_stay(const Module *m) {
   return true;
 }
 
-/* Has `m` slices that no stencil joins? Reductions and updates are kernels of their own, over all slices. A part of a
- * grid that is cut along dimension 0 has no ghost cells there then, so that all its boxes have the same slices. */
+/* Has `m` slices without any connection by a stencil? (Reductions and updates are kernels of their own, over all
+ * slices.) If the grid is cut along dimension 0, a part has no ghost cells there, so all its boxes have the same
+ * slices. */
 static bool has_slices(const Module *m) {
   if (m->slice_of || m->grid.rank < GRID_RANK || (m->nstencils == 0 && m->grid.rank == GRID_RANK) || !fields_stay(m))
     return false;
@@ -52,8 +53,8 @@ static bool has_slices(const Module *m) {
   return true;
 }
 
-/* May tiles of `s` be those of a slice of a grid of `rank` dimensions? Tiles have no more than three of them, and those
- * that fit have three. */
+/* May the tiles of `s` be tiles of a slice of a grid of `rank` dimensions? Tiles have at most three dimensions, and
+ * fitted tiles have three. */
 static bool is_of_slice(const Schedule *s, int rank) {
   return rank > GRID_RANK || (!s->block[rank - 1] && !s->elems[rank - 1] && s->tiles != TILES_FITTED);
 }
@@ -77,7 +78,7 @@ bool slices_are_there(PassContext *c, const Module *m, const Schedule *s) {
 
 /* ---- a slice as a module */
 
-/* Takes dimension 0 from a list of a number a dimension. */
+/* Removes the first entry from a list with one entry for each dimension. */
 #define DROP_FIRST(list, last) \
   do { \
     memmove(&(list)[0], &(list)[1], (MAX_RANK - 1) * sizeof *(list)); \
@@ -90,7 +91,7 @@ static void slice_box(Box *box) {
   box->rank--;
 }
 
-/* A slice of the box at `box`, of its own. */
+/* A copy of the box at `box` without dimension 0. */
 static const Box *sliced_box(Arena *a, const Box *box) {
   Box *own = ARENA_NEW(a, Box);
   *own = *box;
@@ -115,7 +116,7 @@ static void slice_field(Arena *a, Field *f) {
     f->whole = sliced_box(a, f->whole);
 }
 
-/* `index 0` becomes that behind the last of a slice's `rank` dimensions. */
+/* Changes `index 0` to the index behind the slice's `rank` dimensions, and removes dimension 0 from offsets. */
 static void slice_body(Block *body, int rank) {
   for (Op *op = body ? body->first : NULL; op; op = op->next)
     if (op->code == OP_INDEX)
@@ -133,7 +134,8 @@ static void slice_stencil(Stencil *st, int rank) {
   slice_extent(&st->extent);
 }
 
-/* What is declared beside fields. Plans look at it; it is lowered as the program has it. */
+/* Removes dimension 0 from declarations other than fields. Plans use these; the lowering uses those of the whole
+ * program. */
 static void slice_declared(Arena *a, Module *m) {
   for (int i = 0; i < m->nreductions; i++) {
     slice_box(&m->reductions[i].over);
@@ -201,13 +203,13 @@ Schedule plan_of_slice(const Schedule *s) {
   return x;
 }
 
-/* Has `s` say as many numbers of a tile as a slice of `rank` dimensions has. */
+/* Clears the tile sizes of `s` beyond the `rank` dimensions of a slice. */
 static void say_of_slice(Schedule *s, int rank) {
   for (int d = rank; d < GRID_RANK; d++)
     s->block[d] = s->elems[d] = 0;
 }
 
-/* The schedule at `s`, which says that many numbers of a tile, in the arena; NULL: there is none. */
+/* A copy of the schedule at `s` for a slice of `rank` dimensions, in the arena; NULL if `s` is NULL. */
 static const Schedule *of_slice(Arena *a, int rank, const Schedule *s) {
   Schedule *x = s ? ARENA_NEW(a, Schedule) : NULL;
   if (s) {

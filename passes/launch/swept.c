@@ -1,5 +1,5 @@
-/* swept.c: finds sweeps that can share a launch, for example one that eliminates and one that solves on the way back.
- * Values of the first that only the second reads stay in an array for each column, and never reach memory. */
+/* swept.c: finds sweeps that can share a launch, for example one that eliminates and one that substitutes backwards.
+ * Values of the first sweep that only the second one reads stay in an array for each column, and never reach memory. */
 #include "passes/launch/swept.h"
 
 Box sweep_region(const Stencil *st) {
@@ -12,16 +12,16 @@ Box sweep_region(const Stencil *st) {
   return box;
 }
 
-/* Layers of columns that are kept from one sweep of a launch to the next, at most. */
+/* The most layers of columns that are kept from one sweep of a launch for the next. */
 enum { MOST_KEPT_LAYERS = 64 };
 
-/* The layers of `box` in dimension `d`, -1 if that is no constant, or they are more than are kept. */
+/* The number of layers of `box` in dimension `d`; -1 if it is no constant, or more than can be kept. */
 static int64_t layers_of(const Box *box, int d) {
   int64_t more;
   return affine_diff(box->hi[d], box->lo[d], &more) && more < MOST_KEPT_LAYERS ? more + 1 : -1;
 }
 
-/* Is each target of sweep `st` a temp field that no other launch wants, which all of its pieces give a value? */
+/* Is each target of sweep `st` a temp field that all pieces write and that no other launch reads? */
 static bool gives_temps(const Module *m, const Stencil *st, const bool *wanted) {
   bool temps = true;
   for (int t = 0; t < st->ntargets; t++) {
@@ -32,7 +32,7 @@ static bool gives_temps(const Module *m, const Stencil *st, const bool *wanted) 
   return temps;
 }
 
-/* Does sweep `st` read targets of `of` at the point alone, inside their regions, and set none of them? */
+/* Does sweep `st` read targets of `of` at the point only, inside their regions, and write none of them? */
 static bool reads_here(const Module *m, const Stencil *st, const Stencil *of) {
   bool here = true;
   for (int t = 0; t < st->ntargets; t++)

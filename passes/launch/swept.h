@@ -9,15 +9,16 @@
 
 /* ---------------------------------------------------------------- swept.c */
 
-/* The points that sweep `st`, which has pieces, computes. */
+/* The points that sweep `st` computes; it must have pieces. */
 Box sweep_region(const Stencil *st);
-/* Why sweeps among the instances of `l` cannot share a launch, NULL: they can, or there are none. Two can, of the same
- * columns, whose length is a constant up to MOST_KEPT: what the first gives is temp, the second alone reads it, at the
- * point, and no other launch wants it (wanted[f]). */
+/* The reason why sweeps among the instances of `l` cannot share a launch; NULL: they can, or there are none. Two sweeps
+ * can share a launch if they have the same columns, of a constant length up to MOST_KEPT_LAYERS, if the targets of the
+ * first are temp fields that only the second reads, at the point itself, and if no other launch needs them
+ * (wanted[f]). */
 const char *swept_apart(const Launch *l, const bool *wanted);
-/* Does launch `l`, of two sweeps, keep the columns of field `f`, a target of the first one, in an array? */
+/* Does launch `l` keep columns of field `f`, a target of the first of its two sweeps, in an array? */
 bool launch_keeps(const Launch *l, int f);
-/* The layers of the columns that it keeps. */
+/* The number of layers of these columns. */
 int32_t kept_layers(const Launch *l);
 
 #endif

@@ -1,16 +1,16 @@
-/* thin.c: launches of a stencil that computes only few points of the grid, such as the points along its edges. */
+/* thin.c: finds launches of a stencil that computes only few points of the grid, such as the points along its edges. */
 #include "ir/run/run.h"
 #include "passes/launch/launch.h"
 
-/* Pieces of so many points across are thin where the grid's extent is known at launch only; else all pieces of a
- * stencil together are if they have at most one of THIN_SHARE of the grid's points. */
+/* If the grid's extent is known only at launch, pieces of at most this many points across are thin. Otherwise the
+ * pieces of a stencil are thin if all together have at most one of THIN_SHARE of the grid's points. */
 enum { THIN_POINTS = 32 };
 
-/* The most parts of a stencil that have kernels of their own. */
+/* The most parts of a stencil with kernels of their own. */
 enum { MOST_PARTS = 4 };
 
-/* At most so much of the points of `grid` are in `box`, where a param says how large the grid is or it is a constant.
- */
+/* An upper limit of the share of the points of `grid` that are in `box`. The grid's extent may be a param or a
+ * constant. */
 static double share_of(Arena *a, const Box *box, const Box *grid) {
   double least = 1;
   for (int d = 0; d < box->rank; d++) {
@@ -31,7 +31,7 @@ bool stencil_is_thin(const Module *m, const Stencil *st) {
   return sum * THIN_SHARE <= 1;
 }
 
-/* Has the launch one instance, on the output tile alone, none of whose fields' buffers move on? */
+/* Has the launch one instance, which computes the output tile alone, and do no buffers of its fields rotate? */
 static bool is_plain(const Launch *l) {
   bool plain = l->n == 1;
   for (int d = 0; d < l->m->grid.rank; d++)
@@ -53,13 +53,13 @@ void launch_copy_back(Launch *l) {
 
 /* ---- parts */
 
-/* What is kept of the scalars' values, and how much the module had when they were found. */
+/* The cached values of the scalars, and the size of the module when they were found. */
 struct Defaults {
   int32_t nscalars, nfields, nchecks, nkernels;
   const Const *values;
 };
 
-/* The values by themselves. Nobody is told what is wrong with the params' defaults. */
+/* Finds the values; errors in the params' defaults are not reported. */
 static const Const *bind_defaults(const Module *m) {
   Const *scalars = ARENA_ARRAY(m->arena, Const, m->nscalars + 1);
   return module_bind(m, 0, NULL, scalars, diags_quiet(m->arena)) ? scalars : NULL;
@@ -93,13 +93,13 @@ double box_share(const Module *m, const Box *box, const Const *scalars) {
   return share;
 }
 
-/* The lower one of bounds x and y, or the higher one; `bound`, beyond which neither is, if that depends on params. */
+/* The lower (or higher) one of bounds x and y; `bound`, a limit of both, if params decide which one that is. */
 static Affine outer_bound(Affine x, Affine y, Affine bound, bool lower) {
   int64_t diff;
   return !affine_diff(x, y, &diff) ? bound : (diff < 0) == lower ? x : y;
 }
 
-/* A box that holds both `x` and `y`. */
+/* A box that contains `x` and `y`. */
 static Box hull_of(const Module *m, const Box *x, const Box *y) {
   Box hull = *x;
   for (int d = 0; d < x->rank; d++) {
@@ -109,7 +109,7 @@ static Box hull_of(const Module *m, const Box *x, const Box *y) {
   return hull;
 }
 
-/* Is it few points to cover `box`? */
+/* Does `box` have few points of the grid? */
 static bool is_few(const Module *m, const Box *box, const Const *scalars) {
   return box_share(m, box, scalars) * THIN_SHARE <= 1;
 }

@@ -1,8 +1,8 @@
-/* words.c: words of tests: fields on the whole grid that are computed once, and from which stencils read bits at the
- * point itself: a bool, or an integer combined with constants (pass pack-tests makes such reads). */
+/* words.c: finds words of tests: fields on the whole grid that are computed once, and of which stencils read only bits
+ * at the point itself: a bool, or an integer combined with constants (pass pack-tests makes such reads). */
 #include "passes/launch/launch.h"
 
-/* May field `f` of `m` be such a word? */
+/* Has field `f` of `m` the form of a word of tests? */
 static bool may_be_word(const Module *m, int f) {
   const Field *x = &m->fields[f];
   bool may = !field_lacks_any(x) && box_equal(&x->box, &m->grid) && (x->type == TY_BOOL || type_is_unsigned(x->type));
@@ -13,10 +13,10 @@ static bool may_be_word(const Module *m, int f) {
   return false;
 }
 
-/* Is `v` what an access of field `f` gives? */
+/* Is `v` the result of an access to field `f`? */
 static bool is_of(const Value *v, int f) { return v->def && v->def->code == OP_ACCESS && v->def->sym == f; }
 
-/* Adds what `op` has to do with the word. */
+/* Adds the reads of the word by `op`. */
 static void look_at(TestWord *w, const Op *op, int rank, bool is_bool) {
   if (op->code == OP_ACCESS && op->sym == w->field) {
     w->read = true;
