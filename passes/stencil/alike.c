@@ -1,5 +1,5 @@
-/* alike.c: classes of values that are the same ops at several points, their costs, and the choice of classes to
- * keep. */
+/* alike.c: finds classes of values that are the same ops at several points, computes their costs, and chooses the
+ * classes to keep. */
 #include "passes/stencil/alike.h"
 #include "passes/base/weights.h"
 
@@ -9,7 +9,7 @@ enum { BUCKETS = 1024 };
 
 /* ---- classes */
 
-/* Makes *x, of operands that are known, ready to be compared: is it fixed, and where is it? alone: it has no like. */
+/* Prepares *x, whose operands are known, for comparisons: computes fixed, off, and alone. */
 static void place(const Alike *s, Like *x) {
   const Op *op = x->op;
   x->fixed = op->code != OP_ACCESS && op->code != OP_INDEX;
@@ -25,7 +25,7 @@ static void place(const Alike *s, Like *x) {
   }
 }
 
-/* Are `x` and `y`, neither fixed, of one class? swapped: with the two operands of `x` exchanged. */
+/* Do `x` and `y`, neither of them fixed, belong to one class? swapped: exchange the two operands of `x` first. */
 static bool are_alike(const Alike *s, const Like *x, const Like *y, bool swapped) {
   const Op *a = x->op, *b = y->op;
   bool same = a->code == b->code && a->noperands == b->noperands && a->sym == b->sym && a->flags == b->flags &&
@@ -44,7 +44,7 @@ static bool is_commutative(const Alike *s, const Op *op) {
   return s->order == ORDER_ANY && op->noperands == 2 && (op_info[op->code].flags & OPF_COMM);
 }
 
-/* A number that is the same for all that are alike. */
+/* A hash value that is equal for all members of a class. */
 static uint32_t hash_of(const Alike *s, const Op *op) {
   uint32_t h = (uint32_t)op->code * 31u + (uint32_t)op->sym, times = is_commutative(s, op) ? 1 : 1000003u;
   for (int i = 0; i < op->noperands; i++)
@@ -52,7 +52,7 @@ static uint32_t hash_of(const Alike *s, const Op *op) {
   return h % BUCKETS;
 }
 
-/* Value *x with its two operands exchanged: where it is then. */
+/* Value *x with its two operands exchanged, and the offset that it then has. */
 static Like exchanged(const Alike *s, const Like *x) {
   Like y = *x;
   const Like *last = &s->v[x->op->operands[1]->id];
@@ -61,7 +61,7 @@ static Like exchanged(const Alike *s, const Like *x) {
   return y;
 }
 
-/* Finds the class of value `id`, whose operands are known; first[h] is the last value before it with hash h. */
+/* Finds the class of value `id`, whose operands are known. first[h]: the last earlier value with hash h. */
 static void find_class(Alike *s, int32_t id, int32_t *first) {
   Like *x = &s->v[id];
   x->of = id;
@@ -82,7 +82,7 @@ static void find_class(Alike *s, int32_t id, int32_t *first) {
     first[h] = id;
 }
 
-/* Finds how far the members of each class are from the first. */
+/* Finds for each class the smallest and largest offset of its members from the first one. */
 static void find_ranges(Alike *s) {
   for (int i = 0; i < s->n; i++) {
     const Like *x = &s->v[i];
@@ -143,7 +143,7 @@ double alike_takes(const Alike *s, int32_t id) {
   return sum;
 }
 
-/* How many fields the accesses marked in `in` are to. */
+/* The number of fields that the accesses marked in `in` read. */
 static int fields_read(const Alike *s, const bool *in) {
   bool *read = ARENA_ARRAY(s->m->arena, bool, s->m->nfields + 1);
   int n = 0;
@@ -155,8 +155,9 @@ static int fields_read(const Alike *s, const bool *in) {
   return n;
 }
 
-/* What the piece takes at a point, in additions, with roots kept (`kept`) or not; only the values that its results
- * need. Where roots are computed once the fields that it reads count, of which keeping roots may leave some. */
+/* The cost of the piece at a point, in additions, if the roots are kept (`kept`) or not; only values that its results
+ * need count. If roots are computed only once, the fields that the piece reads count, too, because kept roots may make
+ * some of these reads unnecessary. */
 static double piece_cost(const Alike *s, const Block *body, bool kept) {
   ArenaMark mark = arena_mark(s->m->arena);
   bool *in = ARENA_ARRAY(s->m->arena, bool, s->n + 1);
@@ -170,7 +171,7 @@ static double piece_cost(const Alike *s, const Block *body, bool kept) {
   return sum;
 }
 
-/* What the roots take at a point. */
+/* The cost of computing the roots at a point. */
 static double roots_cost(const Alike *s) {
   ArenaMark mark = arena_mark(s->m->arena);
   bool *in = ARENA_ARRAY(s->m->arena, bool, s->n + 1);

@@ -1,32 +1,34 @@
-/* check-bounds.c: finds indices of launch-time arrays that are out of range (-fcheck=bounds).
+/* check-bounds.c: detects indices of launch-time arrays that are out of range (-fcheck=bounds). The index is clamped,
+ * so a wrong index does not damage memory; without this pass nobody would notice it.
  *
- * The index of a launch-time array is clamped, so a wrong index does not damage memory; this pass finds it. It computes
- * bounds of every index from the regions: constants, params, grid coordinates, `step` (at least 0), sums, multiples,
- * `min`, `max`, `%` by a constant. An index within the array by these bounds needs no check. Each stencil with another
- * index gets a hidden i64 target, the field `bounds.STENCIL` on the grid (of an init, without the dimensions that its
- * targets lack). Its value is INT64_MAX at first (init `bounds`). If an index is out of range, the stencil stores the
- * number of the step, unless an earlier one is there. After each step a reduction of kind `bounds` takes the least
- * value, so a time tile has one step. An element that a `select` discards does not count if that is its one use: `if
- * step < n then src[step] else 0` is valid. Inits store -1, which is read once. A reduction with an index to check gets
- * another reduction, `bounds.REDUCTION`.
+ * The pass computes bounds of every index from the regions: of constants, params, grid coordinates, `step` (at least
+ * 0), sums, multiples, `min`, `max`, and `%` by a constant. An index within the array by these bounds needs no check.
+ * An element that a `select` discards does not count if that is its only use: `if step < n then src[step] else 0` is
+ * valid.
+ *
+ * Each stencil with another index gets a hidden i64 target, the field `bounds.STENCIL` on the grid (for an init,
+ * without the dimensions that its targets lack). Its value is INT64_MAX at first (init `bounds`). If an index is out of
+ * range, the stencil stores the step's number, unless an earlier number is there. After each step a reduction of kind
+ * `bounds` takes the smallest value, so a time tile has one step. Inits store -1, which is read once. A reduction with
+ * an index to check gets a second reduction, `bounds.REDUCTION`.
  *
  * This pass and check-finite come first, before `scalarize`, and run for the reference, too. */
 #include "passes/launch/launch.h"
 #include "passes/registry.h"
 
-/* What is known of an integer value: affine bounds, both inclusive. */
+/* Bounds of an integer value, as affine expressions, both inclusive. */
 typedef struct Interval {
   bool has_lo, has_hi;
   Affine lo, hi;
 } Interval;
 
-/* Ways to bound values, each of which may tell what the others do not: the point from below by the grid, in which its
- * region lies, instead of by the region; a minimum or maximum of values that cannot be compared by the second of them
- * instead of the first. */
+/* Ways to bound values; each may prove what the others do not. BY_GRID: the lower bound of a coordinate is that of the
+ * grid, which contains the region, instead of that of the region. BY_SECOND: if the operands of a minimum or maximum
+ * cannot be compared, the second one gives the bound instead of the first. */
 enum { BY_GRID = 1, BY_SECOND = 2, WAYS = 4 };
 
-/* A body being looked at: its region, what is known of its values by Value.id in each way, and how often and where last
- * each is used. */
+/* The analysis of a body: its region; the bounds of its values by Value.id, for each way; the number of uses of each
+ * value, and the last user. */
 typedef struct Body {
   Module *m;
   const Box *box;
@@ -39,13 +41,13 @@ typedef struct Body {
 
 static Interval exactly(Affine x) { return (Interval){true, true, x, x}; }
 
-/* The constant that `x` is. False if it is none. */
+/* Is `x` a constant? It goes to *out. */
 static bool is_constant(const Interval *x, int64_t *out) {
   *out = x->lo.c;
   return x->has_lo && x->has_hi && !x->lo.n && affine_equal(x->lo, x->hi);
 }
 
-/* One bound of the smaller (`sign` 1) or larger (-1) of x and y, if they can be compared. */
+/* The bound of the smaller (`sign` 1) or larger (-1) of x and y in *out; false if they cannot be compared. */
 static bool lesser(Affine x, Affine y, int sign, Affine *out) {
   int64_t d;
   bool ok = affine_diff(x, y, &d);
@@ -75,7 +77,7 @@ static Interval scaled(Arena *a, Interval x, int64_t k) {
   return r;
 }
 
-/* min(x, y) (`sign` 1) or max(x, y) (-1); where bounds cannot be compared, by those of x, or of y if `second`. */
+/* min(x, y) (`sign` 1) or max(x, y) (-1). If bounds cannot be compared, those of x hold, or those of y if `second`. */
 static Interval extreme(Interval x, Interval y, int sign, bool second) {
   Interval r = {0};
   bool both_lo = x.has_lo && y.has_lo && lesser(x.lo, y.lo, sign, &r.lo),
@@ -89,7 +91,7 @@ static Interval extreme(Interval x, Interval y, int sign, bool second) {
   return r;
 }
 
-/* x or y. */
+/* A value that is x or y. */
 static Interval either(Interval x, Interval y) {
   Interval r = {0};
   r.has_lo = x.has_lo && y.has_lo && lesser(x.lo, y.lo, 1, &r.lo);
@@ -97,7 +99,7 @@ static Interval either(Interval x, Interval y) {
   return r;
 }
 
-/* x % y: known for constants y > 0 and x >= 0. */
+/* x % y: known for a constant y > 0 and x >= 0. */
 static Interval remainder_of(Interval x, Interval y) {
   int64_t k;
   if (!is_constant(&y, &k) || k < 1 || !x.has_lo || x.lo.n || x.lo.c < 0)
@@ -105,13 +107,13 @@ static Interval remainder_of(Interval x, Interval y) {
   return (Interval){true, true, affine_const(0), affine_const(k - 1)};
 }
 
-/* x * y: known if one is a constant. */
+/* x * y: known if one of them is a constant. */
 static Interval product(Arena *a, Interval x, Interval y) {
   int64_t k;
   return is_constant(&x, &k) ? scaled(a, y, k) : is_constant(&y, &k) ? scaled(a, x, k) : (Interval){0};
 }
 
-/* What is known of the result of `op`, of type i64, by `way`. */
+/* The bounds of the result of `op`, of type i64, by `way`. */
 static Interval interval_of(const Body *y, const Op *op, int way) {
   Arena *a = y->m->arena;
   Interval in[3] = {{0}};
@@ -135,7 +137,7 @@ static Interval interval_of(const Body *y, const Op *op, int way) {
   }
 }
 
-/* Looks at all values of `b`, which are numbered, on `box`. */
+/* Analyses all values of `b`, which are numbered, on `box`. */
 static Body look_at(Module *m, const Block *b, const Box *box) {
   int n = 0;
   for (const Op *op = b->first; op; op = op->next)
@@ -157,15 +159,14 @@ static Body look_at(Module *m, const Block *b, const Box *box) {
   return y;
 }
 
-/* The index that `v` is the nearest one to of those from 0 on, as the front end writes it, min(max(INDEX, 0), LAST);
- * NULL if it is none. */
+/* If `v` is an index clamped in the way of the front end, min(max(INDEX, 0), LAST), the value INDEX, else NULL. */
 static Value *clamped(const Value *v) {
   const Op *min = v->def, *max = min && min->code == OP_MIN ? min->operands[0]->def : NULL;
   const Op *zero = max && max->code == OP_MAX ? max->operands[1]->def : NULL;
   return zero && zero->code == OP_CONST && zero->cval.i == 0 ? max->operands[0] : NULL;
 }
 
-/* May the index `v` be out of [0, extent)? */
+/* May the index `v` be outside of [0, extent)? */
 static bool may_be_out(const Body *y, const Value *v, Affine extent) {
   bool low = false, high = false;
   for (int way = 0; way < WAYS; way++) {
@@ -177,14 +178,14 @@ static bool may_be_out(const Body *y, const Value *v, Affine extent) {
   return !(low && high);
 }
 
-/* What the clamped index `v` is at most, into *out. False if nothing is known of it. */
+/* The upper limit LAST of the clamped index `v`, in *out; false if it is not known. */
 static bool last_of(const Body *y, const Value *v, Affine *out) {
   const Interval *last = &y->known[0][v->def->operands[1]->id];
   *out = last->hi;
   return last->has_hi;
 }
 
-/* May the index `v`, which has been clamped into `part`, be out of range? */
+/* May the index `v`, which is clamped to `part`, be out of range? */
 static bool side_may_be_out(const Body *y, const Value *part, const Value *v) {
   Affine last, own;
   if (clamped(v) && v->def->operands[1] == part->def->operands[1])
@@ -195,9 +196,9 @@ static bool side_may_be_out(const Body *y, const Value *part, const Value *v) {
   return !as_in_lookup && may_be_out(y, v, affine_add_const(last, 1));
 }
 
-/* The clamped row and column that the index of the element `op` of an array of two indices is made of, ROW * COLUMNS +
- * COLUMN, as the front end writes it, into part[2], and what they were before into asked[2]; how many there are. One
- * that is in the array as it is written is not among them. */
+/* For the element `op` of an array of two indices, whose index the front end writes as ROW * COLUMNS + COLUMN: the
+ * clamped row and column in part[2], their values before clamping in asked[2]. Returns how many there are; an index
+ * without a clamp, which is always in range, is not among them. */
 static int sides_of(const Op *op, Value *part[2], Value *asked[2]) {
   const Op *sum = op->operands[0]->def, *row = sum && sum->code == OP_ADD ? sum->operands[0]->def : NULL;
   Value *both[] = {row && row->code == OP_MUL ? row->operands[0] : NULL, row ? sum->operands[1] : NULL};
@@ -208,7 +209,7 @@ static int sides_of(const Op *op, Value *part[2], Value *asked[2]) {
   return n;
 }
 
-/* Is `op` an element with an index that may be out of range? */
+/* Is `op` an element with an index that may be out of range (a doubtful element)? */
 static bool is_doubtful(const Body *y, const Op *op) {
   Value *part[2], *asked[2];
   if (op->code != OP_ELEMENT)
@@ -221,8 +222,8 @@ static bool is_doubtful(const Body *y, const Op *op) {
   return !n && may_be_out(y, op->operands[0], a->extent);
 }
 
-/* Whether an index of the doubtful element `op` is out of range, before b's place: one of two where clamping it changes
- * it. */
+/* Builds the test that an index of the doubtful element `op` is out of range. Of two indices, one is if clamping
+ * changes it. */
 static Value *is_out(Module *m, Builder *b, const Op *op) {
   const ParamArray *a = &m->param_arrays[op->sym];
   Value *part[2], *asked[2], *out = NULL, *index = op->operands[0];
@@ -248,11 +249,11 @@ static const Op *first_doubtful(Module *m, const Block *b, const Box *box) {
 
 /* ---- the test */
 
-/* `x` and `y`, either of which may be NULL. */
+/* `x` and `y`; either may be NULL. */
 static Value *both(Builder *b, Value *x, Value *y) { return !x ? y : !y ? x : build2(b, OP_AND, x, y); }
 
-/* The condition under which the value of `op` matters: as long as it has one use, the conditions of the selects that
- * pass it on. NULL: always. */
+/* Builds the condition under which the value of `op` matters: while a value has one use, the conditions of the selects
+ * that pass it on. NULL: always. */
 static Value *matters(const Body *y, Builder *b, const Op *op) {
   Value *when = NULL;
   while (op->nresults == 1 && y->uses[op->results[0]->id] == 1) {
@@ -266,7 +267,8 @@ static Value *matters(const Body *y, Builder *b, const Op *op) {
   return when;
 }
 
-/* Whether an index in `body` on `box` is out of range at this point, computed before its yield; NULL if none can be. */
+/* Builds, before the yield of `body`, the test that an index of the body on `box` is out of range at the point; NULL if
+ * none can be. */
 static Value *any_bad(Module *m, Block *body, const Box *box) {
   Body y = look_at(m, body, box);
   Builder b = builder_before(m->arena, body->last);
@@ -283,7 +285,7 @@ static Value *any_bad(Module *m, Block *body, const Box *box) {
 
 /* ---- stencils */
 
-/* A hidden field for the indices of `st`: over the grid, without the dimensions that the targets of an init lack. */
+/* Adds a hidden field for the indices of `st`, on the grid, without the dimensions that the targets of an init lack. */
 static int add_field(Module *m, const Stencil *st) {
   const char *name = arena_printf(m->arena, "bounds.%s", st->name);
   for (int k = 2; module_find_field(m, name) >= 0; k++)
@@ -296,8 +298,8 @@ static int add_field(Module *m, const Stencil *st) {
   return m->nfields - 1;
 }
 
-/* The piece notes in `field` where one of its indices is out of range: in an init -1, else the step unless an earlier
- * one is there. */
+/* Makes the piece store to `field` at points where one of its indices is out of range: in an init -1, else the step's
+ * number, unless an earlier one is there. */
 static void note_bad(Module *m, Piece *p, int field, bool init) {
   static const int64_t here[MAX_RANK];
   Value *bad = any_bad(m, p->body, &p->box);
@@ -322,7 +324,7 @@ static void note_bad(Module *m, Piece *p, int field, bool init) {
   p->ntargets++;
 }
 
-/* A reduction of kind REDUCE_BOUNDS about the op at `loc` over `over`, but for its body. */
+/* A reduction of kind REDUCE_BOUNDS over `over`, for the op at `loc`, with an empty body. */
 static Reduction new_check(Module *m, const char *name, Loc loc, const Box *over, int field, int64_t every) {
   return (Reduction){.name = name,
                      .kind = REDUCE_BOUNDS,
@@ -336,7 +338,7 @@ static Reduction new_check(Module *m, const char *name, Loc loc, const Box *over
                      .body = block_new(m->arena, NULL)};
 }
 
-/* Checks the stencil, or init, `st`; false if it needs no check. */
+/* Adds the check to the stencil or init `st`; false if it needs none. */
 static bool check_stencil(Module *m, Stencil *st, bool init, Reduction *out) {
   static const int64_t here[MAX_RANK];
   const Op *doubtful = NULL;
@@ -360,7 +362,7 @@ static bool check_stencil(Module *m, Stencil *st, bool init, Reduction *out) {
   return true;
 }
 
-/* An init by which those fields from number `first` on say that all is well that lack the same dimensions as it. */
+/* An init that sets to INT64_MAX the fields from number `first` on that lack the same dimensions as field `first`. */
 static Stencil init_like(Module *m, int first) {
   Stencil st = {.name = "bounds",
                 .targets = ARENA_ARRAY(m->arena, int32_t, m->nfields),
@@ -379,7 +381,7 @@ static Stencil init_like(Module *m, int first) {
   return st;
 }
 
-/* Inits before all others by which the fields from `first` on say that all is well. */
+/* Adds inits, before all others, that set the fields from `first` on to INT64_MAX. */
 static void add_inits(Module *m, int first) {
   Stencil *inits = NULL;
   int32_t n = 0;
@@ -396,7 +398,7 @@ static void add_inits(Module *m, int first) {
   m->ninits = n;
 }
 
-/* Checks the indices in reduction `r`; false if it needs no check. */
+/* Makes the check of the indices in reduction `r`; false if it needs none. */
 static bool check_reduction(Module *m, const Reduction *r, Reduction *out) {
   const Op *doubtful = first_doubtful(m, r->body, &r->over);
   if (!doubtful || !m->nfields)

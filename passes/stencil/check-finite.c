@@ -1,13 +1,12 @@
-/* check-finite.c: a reduction for each field that the program computes, which finds the first point with a NaN or an
- * infinity (-fcheck=finite).
+/* check-finite.c: adds a reduction for each field that the program computes, which finds the first point with a NaN or
+ * an infinity (-fcheck=finite).
  *
  * Each field that a stencil or init writes and that has components of a float type gets a reduction `finite.FIELD` over
- * the field's region. It computes the least number, row by row, of a point where some component is a NaN or an
- * infinity, every N steps (100 unless `every` says otherwise) and before the first step. If there is one, the run ends
- * with an error that names field, point and number of steps. The checks come before the program's own reductions.
- * Fields that the program only reads (`input` without an init) are not checked, but fields that depend on them are. A
- * NaN after the last evaluation of a run is not found. The reductions are the same on all devices, so all name the same
- * point. */
+ * the field's region. It computes the smallest number, row by row, of a point where some component is a NaN or an
+ * infinity, every N steps (100, or `every`) and before the first step. If there is one, the run ends with an error that
+ * names field, point and number of steps. The checks come before the program's own reductions. Fields that the program
+ * only reads (`input` without an init) are not checked, but fields that depend on them are. A NaN after the last
+ * evaluation of a run is not found. The reductions are the same on all devices, so all name the same point. */
 #include "passes/launch/launch.h"
 #include "passes/registry.h"
 
@@ -32,7 +31,7 @@ static bool is_computed(const Module *m, int field) {
   return false;
 }
 
-/* Whether `so_far` holds and all floats in `x` are finite; `so_far` may be NULL. */
+/* Builds the test that `so_far` (may be NULL) holds and all floats in `x` are finite. */
 static Value *all_finite(Builder *b, const Module *m, Value *x, Value *so_far) {
   const Composite *c = type_composite(m, x->type);
   for (int i = 0; c && i < c->n; i++)
@@ -46,7 +45,7 @@ static Value *all_finite(Builder *b, const Module *m, Value *x, Value *so_far) {
   return so_far ? build2(b, OP_AND, so_far, finite) : finite;
 }
 
-/* The number of this point in `box`, row by row. */
+/* Builds the number of the point in `box`, row by row. */
 static Value *position_in(Builder *b, const Module *m, const Box *box) {
   Value *n = NULL;
   for (int k = 0; k < box->rank; k++) {
@@ -56,8 +55,8 @@ static Value *position_in(Builder *b, const Module *m, const Box *box) {
   return n;
 }
 
-/* The points at which field `f` is looked at: its own, in a dimension that it does not have the first of the grid's, as
- * it is the same at all of them. */
+/* The points at which field `f` is checked: its own; in a dimension that it lacks, only the first coordinate of the
+ * grid, because the field is the same at all of them. */
 static Box watched(const Module *m, const Field *f) {
   Box box = f->box;
   for (int d = 0; d < box.rank; d++)
@@ -66,7 +65,7 @@ static Box watched(const Module *m, const Field *f) {
   return box;
 }
 
-/* The check of field `field` every `every` steps. */
+/* The reduction that checks field `field` every `every` steps. */
 static Reduction finite_check(Module *m, int field, int64_t every) {
   const Field *f = &m->fields[field];
   static const int64_t here[MAX_RANK];
@@ -89,7 +88,7 @@ static Reduction finite_check(Module *m, int field, int64_t every) {
   return r;
 }
 
-/* The pass. Checks come before the program's own reductions, which would only see what the NaN has made of them. */
+/* The pass. The checks come before the program's own reductions, which would see only later effects of a NaN. */
 Module *pass_check_finite(PassContext *c, Module *m, int n, const PassOption *o) {
   bool ok = true;
   int64_t every = pass_option_int(c, "check-finite", n, o, "every", 1, INT64_MAX, 100, &ok);

@@ -3,7 +3,8 @@
  * not: after inits that read other points than their own, a launcher exchanges all fields. */
 #include "passes/stencil/distribute.h"
 
-/* Are all targets of the piece rings, and all that it reads, right beyond the edges? (`astray`, by field: not.) */
+/* Are all targets of the piece rings, and all fields that it reads rings whose values beyond the edges are right?
+ * (astray[f]: those of f are wrong.) */
 static bool goes_around(const Parts *p, const Piece *piece, const bool *astray) {
   bool around = piece->ntargets > 0;
   for (int t = 0; t < piece->ntargets; t++)
@@ -14,7 +15,7 @@ static bool goes_around(const Parts *p, const Piece *piece, const bool *astray) 
   return around;
 }
 
-/* Does all that the piece reads stand where it looks? Of what is astray beyond the edges it may read its own points. */
+/* Do all accesses of the piece read right values? From a field that is astray it may read the point itself only. */
 static bool finds_all(const Parts *p, const Piece *piece, const bool *astray) {
   for (const Op *op = piece->body->first; op; op = op->next) {
     if (op->code != OP_ACCESS)
@@ -28,8 +29,8 @@ static bool finds_all(const Parts *p, const Piece *piece, const bool *astray) {
   return true;
 }
 
-/* Decides how pieces are computed. A ring that a piece computes within the edges alone is astray beyond them, until it
- * is exchanged. False: parts cannot do the inits. */
+/* Decides for each piece whether it is computed beyond the edges. A ring that a piece computes only within the edges is
+ * astray beyond them, until it is exchanged. False: parts cannot run the inits. */
 static bool choose_pieces(Parts *p) {
   Module *m = p->m;
   bool *astray = ARENA_ARRAY(m->arena, bool, m->nfields + 1);
@@ -53,7 +54,7 @@ static bool choose_pieces(Parts *p) {
 void distribute_choose_inits(Parts *p) {
   Module *m = p->m;
   for (int f = 0; f < m->nfields; f++)
-    p->inits = p->inits && !p->coarse[f]; /* launches of inits cover a part's grid alone */
+    p->inits = p->inits && !p->coarse[f]; /* launches of inits cover a part's grid only */
   if (!p->inits)
     return;
   p->init_depth = ARENA_ARRAY(m->arena, Extent, m->ninits + 1);

@@ -1,10 +1,10 @@
-/* distribute-inside.c: launch checks with the inclusions of regions that hold in the whole grid. There a stencil
- * computes points of its targets' regions, and often reads fields from inside their regions. The same holds in a part,
- * but there bounds are the greater or the lesser of two values, from which passes cannot see it. The checks always
- * pass: they inform passes that ask whether a rule can lead far away (passes/launch). */
+/* distribute-inside.c: adds launch checks for inclusions of regions that hold in the whole grid. There a stencil
+ * computes points inside its targets' regions, and often reads fields inside their regions. The same holds in a part,
+ * but bounds in a part are the larger or smaller of two values, so passes cannot prove it. The checks always succeed;
+ * they are facts for passes that ask whether a rule can lead far away (passes/launch). */
 #include "passes/stencil/distribute.h"
 
-/* Notes that the points of `box`, in the part, lie inside field `field` there. */
+/* Notes that the points of `box`, in the part, lie inside field `field`. */
 static void note(Parts *p, const Box *box, int field) {
   const Field *f = &p->m->fields[field];
   bool leads = false;
@@ -18,7 +18,7 @@ static void note(Parts *p, const Box *box, int field) {
   ARENA_PUSH(p->m->arena, p->inside, p->ninside, ((Inside){*box, field}));
 }
 
-/* Do the points of a piece on `box` lie inside field `field` of the whole grid in all dimensions that are cut? */
+/* Do the points of a piece on `box` lie inside field `field` of the whole grid, in all cut dimensions? */
 static bool is_inside(const Parts *p, const Box *box, int field) {
   const Field *f = &p->m->fields[field];
   for (int d = 0; d < box->rank; d++)
@@ -37,7 +37,7 @@ void distribute_note_inside(Parts *p, const Piece *piece, const Box *box) {
       note(p, box, op->sym);
 }
 
-/* Adds the check that `value` is not negative if `box` has points, unless that can be seen. */
+/* Adds the check that `value` is not negative if `box` has points, unless that is obvious. */
 static void add_check(Parts *p, Affine value, const Box *box, int field) {
   Module *m = p->m;
   Check c = {.value = value, .loc = m->fields[field].loc};

@@ -1,6 +1,6 @@
-/* distribute-levels.c: coarser levels of a grid that is cut. Each part has, and computes, the whole of a field there,
- * so only fields that are computed from the finest level are exchanged (FieldShare). A part's own points of level 1 are
- * those whose doubled coordinates are points of the part. */
+/* distribute-levels.c: coarser levels of a cut grid. Each part has, and computes, the whole of a field on a coarser
+ * level, so that only fields that are computed from the finest level are exchanged (FieldShare). A part's own points of
+ * level 1 are those whose doubled coordinates are points of the part. */
 #include "passes/stencil/distribute.h"
 
 void distribute_levels(Parts *p) {
@@ -21,9 +21,9 @@ Box distribute_coarse_box(Parts *p, Box box, bool restricts) {
   for (int d = 0; d < box.rank && restricts; d++) {
     if (!p->cut[d])
       continue;
-    Affine next = affine_add_const(p->part->own.hi[d], 1); /* the first point that is not its own */
+    Affine next = affine_add_const(p->part->own.hi[d], 1); /* the first point behind the part's own */
     int n = p->nbounds;
-    ARENA_PUSH(a, p->bounds, p->nbounds, ((Bounds){.d = -1})); /* so that names differ */
+    ARENA_PUSH(a, p->bounds, p->nbounds, ((Bounds){.d = -1})); /* to make names unique */
     Affine lo = half(p, arena_printf(a, "part.half.%d.%d", d, n), p->part->own.lo[d]);
     Affine hi = affine_add_const(half(p, arena_printf(a, "part.next.%d.%d", d, n), next), -1);
     lo = distribute_let(p, arena_printf(a, "part.from.%d.%d", d, n), OP_MAX, box.lo[d], lo);

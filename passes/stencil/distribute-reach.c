@@ -1,13 +1,13 @@
-/* distribute-reach.c: the number of ghost cells that a step needs around the points of a part, and the depth among them
- * to which a stencil computes. Both follow from the offsets of accesses, for each side separately. So for every stencil
- * the number of cells is the sum of its depth and the reach of its readers. */
+/* distribute-reach.c: computes the number of ghost cells that a step needs around the points of a part, and for each
+ * stencil the depth among these cells at which it begins to compute. Both follow from the offsets of accesses, for each
+ * side separately. So for every stencil the number of cells is the sum of its depth and of the reach of its readers. */
 #include "passes/stencil/distribute.h"
 
 /* The larger of two. */
 static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
 
-/* How far points of the piece may lie beyond the region of field `field` in dimension `d`, into *out: by its own
- * bounds, or, where these cannot be compared, by those of the grid. False if that is not known. */
+/* How far points of the piece may lie beyond the region of field `field` in dimension `d`, in *out: by the piece's
+ * bounds, or, if these cannot be compared, by those of the grid. False if this is not known. */
 static bool distance(const Parts *p, const Piece *piece, int field, int d, int64_t *out) {
   const Field *f = &p->m->fields[field];
   const Box *box = &piece->box, *grid = &p->m->grid;
@@ -26,8 +26,9 @@ static bool distance(const Parts *p, const Piece *piece, int field, int d, int64
   return true;
 }
 
-/* How many cells below and above a point, of a finer level the first of those that it stands for, the access leads in
- * dimension `d`. False after an error, which is reported to `diags`, unless that is NULL. */
+/* The number of cells below and above the point that the access reaches in dimension `d` (for a finer level, counted
+ * from the first cell that the point stands for). False after an error, which is reported to `diags` unless that is
+ * NULL. */
 static bool access_reach(const Parts *p, const Piece *piece, const Op *op, int d, int64_t *lo, int64_t *hi,
                          Diags *diags) {
   const Field *f = &p->m->fields[op->sym];
@@ -52,13 +53,13 @@ static bool access_reach(const Parts *p, const Piece *piece, const Op *op, int d
   return true;
 }
 
-/* Must an access to the field find a cell of the part, whatever comes of it? Beyond the cells of a field with a rule,
- * other than a temp, which has values only where it was computed, there is what the rule says: not the right thing next
- * to a part, but no more wrong than other ghost cells that are too far out. */
+/* Must an access to field `f` always find a cell of the part? Yes for a temp field, which has values only where they
+ * were computed, and for a field without a rule. Beyond the part's cells of any other field the rule gives a value;
+ * next to another part that value is wrong, but no more wrong than ghost cells that are too far out. */
 static bool must_be_there(const Field *f) { return f->temp || !outside_any(f); }
 
-/* Calls access_reach for all accesses of `st` and raises `out[field]` (if `back`: the reach of the reader's extent `x`)
- * or `x` (by the depth of fields, where they must be there). False after an error. */
+/* Processes all accesses of `st`. back: raises fields[field] by the reach of the reader's extent `x`. Otherwise: raises
+ * `x` by the depth of fields in which the accessed cell must exist. False after an error. */
 static bool trace_reach(const Parts *p, const Stencil *st, Extent *x, Extent *fields, bool back, Diags *diags) {
   for (int k = 0; k < st->npieces; k++)
     for (const Op *op = st->pieces[k].body->first; op; op = op->next)
@@ -80,7 +81,7 @@ static bool trace_reach(const Parts *p, const Stencil *st, Extent *x, Extent *fi
   return true;
 }
 
-/* Raises `x` to `y`. */
+/* Raises `x` to at least `y`. */
 static void join(Extent *x, const Extent *y) {
   for (int d = 0; d < MAX_RANK; d++) {
     x->lo[d] = larger(x->lo[d], y->lo[d]);
@@ -88,7 +89,7 @@ static void join(Extent *x, const Extent *y) {
   }
 }
 
-/* The cells that they need, found backwards from the last. */
+/* Finds the number of ghost cells that the `n` stencils at `list` need, backwards from the last one. */
 static bool find_reach(const Parts *p, const Stencil *list, int n, Extent *reach, Diags *d) {
   Module *m = p->m;
   Extent *need = ARENA_ARRAY(m->arena, Extent, m->nfields + 1);
@@ -104,7 +105,7 @@ static bool find_reach(const Parts *p, const Stencil *list, int n, Extent *reach
   return true;
 }
 
-/* The depth of each: temps are there as deep as they were computed. */
+/* Finds the depth of each stencil; temp fields have values only as deep as they were computed. */
 static bool find_depths(const Parts *p, const Stencil *list, int n, Extent *depth, Diags *d) {
   Module *m = p->m;
   Extent *fields = ARENA_ARRAY(m->arena, Extent, m->nfields + 1);

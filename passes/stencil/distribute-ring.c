@@ -15,7 +15,8 @@ bool is_around(const Parts *p, const Box *box, int d) {
 
 /* ---------------------------------------------------------------- which fields */
 
-/* Marks in `used`, by Value.id, what the targets of the piece need that are rings (`ring`) or that are not. */
+/* Marks in `used`, by Value.id, the values that the targets of the piece need: those targets that are rings (`ring`),
+ * or that are not. */
 static void mark_used(const Parts *p, const Piece *piece, bool ring, bool *used) {
   for (const Op *op = piece->body->last; op; op = op->prev) {
     bool needed = op->code == OP_YIELD;
@@ -27,7 +28,7 @@ static void mark_used(const Parts *p, const Piece *piece, bool ring, bool *used)
   }
 }
 
-/* How many values the body of the piece has, at most. */
+/* An upper limit of the number of values in the piece's body. */
 static int32_t count_values(const Piece *piece) {
   int32_t n = 1;
   for (const Op *op = piece->body->first; op; op = op->next)
@@ -36,7 +37,7 @@ static int32_t count_values(const Piece *piece) {
   return n;
 }
 
-/* Makes all fields rings that the targets of the piece need which are. True if that is news. */
+/* Makes all fields rings from which the piece computes rings. True if something changed. */
 static bool spread_ring(Parts *p, const Piece *piece) {
   bool *used = ARENA_ARRAY(p->m->arena, bool, count_values(piece)), news = false;
   mark_used(p, piece, true, used);
@@ -49,7 +50,7 @@ static bool spread_ring(Parts *p, const Piece *piece) {
   return news;
 }
 
-/* A field and its pasts are of one kind. True if that is news. */
+/* Makes a field and its pasts all rings if one of them is. True if something changed. */
 static bool spread_history(Parts *p) {
   bool news = false;
   for (int i = 0; i < p->m->nfields; i++) {
@@ -61,7 +62,8 @@ static bool spread_history(Parts *p) {
   return news;
 }
 
-/* The targets of a sweep, which reads them behind the point, are of one kind. True if that is news. */
+/* Makes all targets of a sweep rings if one of them is, because it reads them behind the point. True if something
+ * changed. */
 static bool spread_sweep(Parts *p, const Stencil *st) {
   bool any = false, news = false;
   for (int t = 0; t < st->ntargets; t++)
@@ -97,14 +99,14 @@ static bool find_rings(Parts *p) {
 
 /* ---------------------------------------------------------------- may they be */
 
-/* Does the access at `off` from the points of `box` stay in the field's region in dimension `d`? */
+/* Does an access at `off` from the points of `box` stay inside the field's region in dimension `d`? */
 static bool stays(const Field *f, const Box *box, int64_t off, int d) {
   int64_t below, above;
   return !outside_any(f) || (affine_diff(box->lo[d], f->box.lo[d], &below) &&
                              affine_diff(f->box.hi[d], box->hi[d], &above) && below + off >= 0 && above - off >= 0);
 }
 
-/* What an access at `off` finds beyond the edge of the field that it leaves in dimension `d`, in words. */
+/* Words for the value that an access at `off` finds beyond the edge of field `f` in dimension `d`. */
 static const char *rule_words(const Parts *p, const Field *f, int64_t off, int d) {
   const Side *side = f->sides ? &f->sides[2 * d + (off > 0)] : NULL;
   OutsideRule rule = side ? side->rule : outside_end(f->outside[d], off > 0);
@@ -136,8 +138,8 @@ bool distribute_check_access(const Parts *p, const Piece *piece, const Op *op, D
   return true;
 }
 
-/* Does what `st`, a sweep of rings, computes go around in all dimensions that are cut? With copies of its pieces beyond
- * the edges it would not be one sweep. */
+/* Does the region of `st`, a sweep of rings, go from one end of the grid to the other in all cut dimensions? With
+ * copies of its pieces beyond the edges it would no longer be one sweep. */
 static bool check_sweep(const Parts *p, const Stencil *st) {
   for (int d = 0; d < p->m->grid.rank; d++)
     for (int k = 0; k < st->npieces; k++)
@@ -170,7 +172,7 @@ static bool check_accesses(const Parts *p) {
 
 /* ---------------------------------------------------------------- stencils of both kinds */
 
-/* Takes out what the targets do not need. */
+/* Removes ops that the targets do not need. */
 static void drop_unused(const Parts *p, const Piece *piece, bool ring) {
   bool *used = ARENA_ARRAY(p->m->arena, bool, count_values(piece));
   mark_used(p, piece, ring, used);
@@ -184,7 +186,7 @@ static void drop_unused(const Parts *p, const Piece *piece, bool ring) {
   }
 }
 
-/* The piece with those targets that are rings, or that are not. */
+/* The piece with only those targets that are rings (`ring`), or that are not. */
 static Piece piece_of_kind(const Parts *p, const Piece *piece, bool ring) {
   Arena *a = p->m->arena;
   Piece x = *piece;
@@ -207,7 +209,7 @@ static Piece piece_of_kind(const Parts *p, const Piece *piece, bool ring) {
   return x;
 }
 
-/* The stencil with those targets that are rings, or that are not. */
+/* The stencil with only those targets that are rings (`ring`), or that are not. */
 static Stencil stencil_of_kind(const Parts *p, const Stencil *st, bool ring) {
   Arena *a = p->m->arena;
   Stencil x = *st;
@@ -225,8 +227,8 @@ static Stencil stencil_of_kind(const Parts *p, const Stencil *st, bool ring) {
   return x;
 }
 
-/* Puts two stencils in place of one with targets of both kinds: first what are no rings, which may read rings, while
- * rings read nothing else. */
+/* Splits each stencil with targets of both kinds in two. The part without rings comes first: it may read rings, while
+ * rings are computed from rings only. */
 static void part_stencils(Parts *p) {
   Module *m = p->m;
   Stencil *all = NULL;

@@ -1,17 +1,18 @@
-/* distribute-stages.c: the grid of a program with updates, repeats or levels. Its step is not one list of stencils:
- * updates depend on all parts, and the rounds of a repeat end for all parts at once. So each stage (Stencil.stage,
- * option stage) has its own program, which makes only the stencils of that stage, as a step of its own, from the fields
- * that the other stages left. Consecutive stages may be one program (option last; ir/stages.h says which), with the
- * rounds among them, so that their launches of few points can be joined (kernel/small-launches.c). The runner of these
- * programs evaluates updates and reductions between them (option watch), and exchanges ghost cells before a stage that
- * reaches beyond the right ones. All of these programs have the same number of ghost cells in a step: that of the
- * stage, or reduction, that needs most. */
+/* distribute-stages.c: the programs of a cut grid whose step has updates, repeats or levels. Such a step is not one
+ * list of stencils: updates depend on all parts, and the rounds of a repeat end for all parts at once. So each stage
+ * (Stencil.stage, option stage) has its own program. It computes only the stencils of that stage, as a step of its own,
+ * from the fields that the other stages left. Consecutive stages may be one program (option last; ir/stages.h has the
+ * rule), with the rounds among them, so that their launches of few points can be joined (kernel/small-launches.c).
+ *
+ * The driver that runs these programs evaluates updates and reductions between them (option watch), and exchanges ghost
+ * cells before a stage that reaches beyond the valid ones. All programs have the same number of ghost cells for a step:
+ * that of the stage, or reduction, that needs most. */
 #include "ir/stages.h"
 #include "passes/passes.h"
 #include "passes/registry.h"
 #include "passes/stencil/distribute.h"
 
-/* Notes in seen[field] the stages that have the temp field: first + 1, or -1 for more than one. */
+/* Notes in seen[field] the stage that uses the temp field: stage + 1, or -1 for more than one stage. */
 static void note_stage(int32_t *seen, int field, int32_t stage) {
   if (seen[field] && seen[field] != stage + 1)
     seen[field] = -1;
@@ -19,7 +20,7 @@ static void note_stage(int32_t *seen, int field, int32_t stage) {
     seen[field] = stage + 1;
 }
 
-/* Makes temp fields that stencils of several stages have ordinary ones. */
+/* Makes temp fields ordinary fields if stencils of several stages use them. */
 static void keep_temps(Module *m) {
   int32_t *seen = ARENA_ARRAY(m->arena, int32_t, m->nfields + 1);
   for (int i = 0; i < m->nstencils; i++) {
@@ -41,7 +42,7 @@ static void keep_temps(Module *m) {
   m->fields = fields;
 }
 
-/* Can the stages that are asked for be one program? Reports it if not. */
+/* Can the requested stages be one program? Reports it if not. */
 static bool check_stages(const Parts *p, const Module *staged) {
   bool *coarse = ARENA_ARRAY(p->m->arena, bool, staged->nfields + 1);
   module_mark_coarse(staged, coarse);
@@ -72,8 +73,8 @@ bool distribute_stages(Parts *p) {
   return true;
 }
 
-/* Has the module as many steps as the repeat that has its stage has rounds, for whoever chooses how many share a
- * launch: many, where params say how many. */
+/* Sets the module's number of steps to the number of rounds of the repeat that contains the stage, for passes that
+ * choose how many steps share a launch; many, if params determine it. */
 static void count_rounds(Module *m, int32_t stage) {
   enum { MANY = 1000 };
   int r = repeat_of(m, stage);
@@ -83,12 +84,12 @@ static void count_rounds(Module *m, int32_t stage) {
   m->steps_by = 0;
 }
 
-/* Is repeat `r` among the stages that are asked for, where these are several? */
+/* Is repeat `r` among the requested stages, if these are several? */
 static bool keeps_repeat(const Parts *p, const Repeat *r) {
   return p->stage >= 0 && stages_have_repeat((StageRange){p->stage, p->last}, r);
 }
 
-/* Leaves the repeats among the stages that are asked for, and has stages that no repeat parts be one. */
+/* Keeps only the repeats among the requested stages, and merges stages between which no repeat begins or ends. */
 static void keep_repeats(Parts *p) {
   Module *m = p->m;
   Repeat *list = NULL;

@@ -1,11 +1,10 @@
-/* distribute-watch.c: the values of reductions, probes and updates, as stencils. Each of them gets a field of its own
- * for its values, and a stencil before all stencils of the step that writes it. The program for a part has these
+/* distribute-watch.c: turns the values of reductions, probes and updates into stencils. Each of them gets a field for
+ * its values, and a stencil, before all stencils of the step, that writes the field. The program for a part has these
  * stencils while ghost cells are counted, so that the part has the cells that they need, and loses them afterwards. The
- * program that is made to evaluate one of them (option watch) has that stencil only, and changes none of the other
- * fields, which are the part's own. */
+ * program that evaluates one of them (option watch) has that stencil only, and changes no other field of the part. */
 #include "passes/stencil/distribute.h"
 
-/* Adds the field of a watch: its values at the points of `box`. */
+/* Adds the field of a watch, for its values at the points of `box`. */
 static int32_t add_field(Module *m, const char *name, Type type, Box box, Loc loc) {
   Field f = {.name = arena_printf(m->arena, "%s.watched", name), .type = type, .box = box, .present = -1, .loc = loc};
   for (int k = 2; module_find_field(m, f.name) >= 0; k++)
@@ -14,9 +13,9 @@ static int32_t add_field(Module *m, const char *name, Type type, Box box, Loc lo
   return m->nfields - 1;
 }
 
-/* The stencil that writes it, whose body is a copy of `body`. Of members of grids of three dimensions it is for all,
- * though it is the same for each, as a scalar is that they share: such programs have slices (passes/launch/slices.h).
- */
+/* The stencil of a watch, with a copy of `body`. With members and a grid of three dimensions it covers all members,
+ * though the value is the same for each (a scalar that they share), because such programs are lowered by slices
+ * (passes/launch/slices.h). */
 static Stencil watch_stencil(Module *m, const char *name, Type type, Box box, Block *body, Loc loc) {
   Stencil st = {.name = name, .ntargets = 1, .npieces = 1, .loc = loc};
   if (m->grid.rank > GRID_RANK) {
@@ -32,7 +31,7 @@ static Stencil watch_stencil(Module *m, const char *name, Type type, Box box, Bl
   return st;
 }
 
-/* A list of fields that is the module's own: others may share the one there is. */
+/* Copies the module's list of fields; other modules may share it. */
 static void own_fields(Module *m) {
   Field *all = NULL;
   int32_t n = 0;
@@ -51,7 +50,7 @@ static bool is_read(const Module *m, int field) {
   return false;
 }
 
-/* Nobody looks up points of lists that only probes have in a part: the fields for that hold nothing. */
+/* Makes the fields of lists that only probes use empty: in a part nobody looks up their points. */
 static void drop_lists(Module *m) {
   for (int i = 0; i < m->nlists; i++) {
     Field *f = &m->fields[m->lists[i].field];
@@ -93,8 +92,8 @@ void distribute_add_watches(Parts *p) {
   m->nstencils = n;
 }
 
-/* Leaves nothing but number `watch`: fields that stay as they are, and what it writes, whose field becomes number
- * `nfields`. */
+/* Keeps only watch number `watch`: its stencil, whose field becomes number `nfields`, and the other fields
+ * unchanged. */
 static void keep_watch(Parts *p) {
   Module *m = p->m;
   m->stencils = &m->stencils[p->watch];
@@ -109,7 +108,7 @@ static void keep_watch(Parts *p) {
     m->fields[f].past = m->fields[f].history = 0;
 }
 
-/* Number `watch`, of reductions, probes and then updates, as a reduction. */
+/* Watch number `watch` as a reduction; the numbers count reductions, probes, then updates. */
 static Reduction reduction_of(const Parts *p) {
   const Module *m = p->m;
   if (p->watch < m->nreductions)
@@ -118,7 +117,7 @@ static Reduction reduction_of(const Parts *p) {
   return (Reduction){.name = update_name(m, u), .op = u->op, .type = u->type, .every = 1, .loc = u->loc};
 }
 
-/* The scalar that has the value of `r`: of an update, a new one. */
+/* The scalar with the value of `r`; a new one for an update. */
 static int32_t value_scalar(const Parts *p, const Reduction *r) {
   Module *m = p->m;
   if (p->watch < m->nreductions)
@@ -128,8 +127,8 @@ static int32_t value_scalar(const Parts *p, const Reduction *r) {
   return m->nscalars - 1;
 }
 
-/* Leaves nothing but reduction number `watch`, over the rows of its region that hidden params name: all that the part
- * has, if they are not given. Its body is that of its stencil. */
+/* Keeps only reduction number `watch`, with its stencil's body, over the rows that hidden params name; by default these
+ * are all rows that the part has. */
 static void keep_rows(Parts *p) {
   Module *m = p->m;
   const Piece *piece = &m->stencils[p->watch].pieces[0];

@@ -1,56 +1,57 @@
-/* distribute.c: the program for one part of a grid that is cut into several (ir/ir.h, GridPart). Where the part lies is
- * in hidden params, so that all parts run one program, at the grid's own coordinates: bodies, outside rules and regions
- * mean what they mean in the whole grid, and a region is met with the points that the part can compute.
+/* distribute.c: makes the program for one part of a cut grid (docs/cluster.md; ir/ir.h, GridPart). It comes after the
+ * checks of `-fcheck` and before all other passes. Hidden params hold the part's position, so all parts run one
+ * program, at the coordinates of the whole grid: bodies, outside rules and regions mean what they mean in the whole
+ * grid, and each region is intersected with the points that the part can compute.
  *
- * A part computes its ghost cells along, as far as steps up to the next exchange need them. How far from the outermost
- * ghost cell a stencil must stay is its depth: there its accesses stay among the cells that the part has. Reductions,
- * probes and, unless option inits asks for them, inits are left to whoever has the whole grid, or, with option watch,
- * to programs of their own for the part.
+ * New scalars: for each cut dimension D the params `part.lo.D` and `part.hi.D`, the points that the part owns, and
+ * `part.steps`, the number of steps between two exchanges. By default the part is the whole grid.
  *
- * Makes the program for one part of a grid that is cut (docs/cluster.md). It comes behind the checks of `-fcheck` and
- * before all else. New scalars: for each dimension D that is cut the params `part.lo.D` and `part.hi.D`, the points
- * that the part owns, and `part.steps`, the steps from one exchange to the next; by default they mean a single part
- * that is the whole grid. `part` says how far a step reaches, the sum of what its stencils need of each other, found
- * backwards from the last; a part has `part.steps` times as many ghost cells on each side, as far as the field has
- * points.
+ * Ghost cells: `part` says how far a step reaches, the sum of the reaches of its stencils, found backwards from the
+ * last one. A part has `part.steps` times as many ghost cells on each side, within the field's region, and computes
+ * them redundantly. A stencil stays its *depth* away from the outermost ghost cells, so that its accesses to temps and
+ * to fields without a rule find cells that exist. Other accesses may find the value of the rule in place of a cell of
+ * another part. That is as wrong as the outermost ghost cells are after a step anyway, and spreads no further inwards:
+ * after k steps all cells are right that are at most `part.steps` - k times the reach outside.
  *
- * Each field's box becomes what the part has of it, and the field says when it is exchanged: at every exchange, once,
- * or not (temps, which each part computes for itself). `of` is its box in the whole grid. The rule for the launcher is
- * in the text alone: each cell of the field's box outside of what the part owns gets the value of the part whose points
- * it is among; in a `ring`, taken modulo the box behind `of`. So corners are nothing special.
+ * Fields: the box of each field becomes the cells that the part has; `of` is its box in the whole grid. The field says
+ * when it is exchanged: at every exchange, once, or never (temps, which each part computes for itself). The rule for
+ * launchers is: each cell of the field's box outside of the owned points gets the value of the part whose points
+ * contain it; in a `ring`, modulo the box behind `of`. So corners need no special treatment.
  *
- * Regions are met with the part's cells, *depth* in from the outermost ones, so that accesses to fields without a rule,
- * and to temps, find cells that are there. Other accesses may find what the rule says in place of a cell of another
- * part; that is as wrong as the outermost ghost cells are anyway behind a step, and comes no further inward than those:
- * after k steps all cells are right that are no further out than `part.steps` - k times the reach.
+ * Coarser levels (`levels`): parts have all cells of a field on a coarser level, and all parts compute all of them, at
+ * the points of the whole grid. There are few, and their readers need no exchange. A field that is computed from the
+ * finest level is an exception, because a part has only the cells around its own points there: a part computes the
+ * points that stand for its own ones, and such a field is `gathered`: the other cells come at every exchange
+ * (distribute-levels.c).
  *
- * Of fields on coarser levels of a grid (`levels`) parts have all cells, and compute all of them alike, at the points
- * of the whole grid: they are few, and what is read of them is there without an exchange. Of what is computed from the
- * finest level, of which a part has no more than the cells about its own points, a part computes the points that stand
- * for these; such a field is `gathered`: others' cells come at every exchange (distribute-levels.c).
+ * `gives` says which points a launch stores, by the params `part.first.D` and `part.last.D` in the cut dimensions
+ * except the last dimension (where vectors would begin elsewhere); by default the part's whole grid. Kernels of threads
+ * in blocks begin their tiles there. So before an exchange a launcher can make them compute only the owned points,
+ * without ghost cells, and it may launch them in ranges of tiles.
  *
- * `gives` says which points a launch stores, by the params `part.first.D` and `part.last.D` in the dimensions that are
- * cut, the last one aside, where vectors would begin elsewhere. By default it is the part's whole grid. Kernels of
- * threads in blocks begin their tiles there: before an exchange a launcher so has them compute what the part owns, not
- * ghost cells too, and may launch them in ranges of tiles.
+ * Reductions, probes and lists of points belong to the whole grid and are removed. Fields of lists that stencils read
+ * stay as inputs that the launcher fills.
  *
- * Reductions, probes and lists of points are left out: they belong to the whole grid. The fields of lists that stencils
- * read stay, as inputs that the launcher fills. So are inits left out, unless `inits=1` asks for them and parts can do
- * all of them: it is known how far they look, and none reads a ring by another rule. A part runs them on all cells that
- * it has, and it has as many as all inits together look around, if that is more than the ghost cells of its steps
- * (`part.below.D`, `part.above.D`). Behind them it is right where it owns points, and a launcher exchanges all fields
- * if an init read other points than its own; later exchanges need no more than the ghost cells of steps. A ring that is
- * computed from what is none gets no values beyond the edges before that; so no other init may look at those. With
- * `watch=all` a part has as many ghost cells as reductions and probes need, too, and `watch=N` makes the program by
- * which it looks at what number N of these does, of reductions and then probes: one stencil that writes their values to
- * a field of its own, the last, and changes nothing else. Behind probes the updates have numbers, too. A step with
- * updates, repeats or levels has a program for each of its stages, which `stage=N` asks for, or one for several that
- * compute coarser levels alone, `stage=N,last=N` (distribute-stages.c).
- * `rows=1` makes, of a reduction whose rows are not cut, one without stencils that evaluates it over the rows that
- * hidden params `part.row.first.D` and `part.row.last.D` name; a launcher that names as many as the reduction has
- * blocks finds each one's value in its block's element. With `stc -emit=sir -passes='distribute(cut=0)' heat.stn -o
- * part.sir` and `stc -march=nvptx part.sir` stc makes an artifact for a part, for a launcher that exchanges by itself;
- * the manifest (docs/manifest.md) says what. */
+ * Inits are removed, unless `inits=1` asks for them and parts can run all of them: their reach must be known, and none
+ * may read a ring by another rule. A part runs them on all of its cells. It has as many ghost cells as all inits
+ * together reach, if these are more than its steps need (`part.below.D`, `part.above.D`). After the inits a part is
+ * right at its own points; a launcher exchanges all fields if an init reads other points than its own, and later
+ * exchanges need only the ghost cells of steps. A ring that is computed from other fields has no values beyond the
+ * edges until that exchange, so no other init may read them there.
+ *
+ * Other programs for a part:
+ *
+ * - `watch=all`: a part also has the ghost cells that reductions and probes need.
+ * - `watch=N`: the program that evaluates number N of these for the part, counting reductions, probes, then updates:
+ *   one stencil that writes the values to a field of its own, the last, and changes nothing else.
+ * - `rows=1`: for a reduction whose rows are not cut, a program without stencils that evaluates it over the rows which
+ *   the hidden params `part.row.first.D` and `part.row.last.D` name. If a launcher names as many rows as the reduction
+ *   has blocks, each row's value is in the element of its block.
+ * - `stage=N`, or `stage=N,last=N` for several that compute coarser levels only: a step with updates, repeats or levels
+ *   has a program for each of its stages (distribute-stages.c).
+ *
+ * `stc -emit=sir -passes='distribute(cut=0)' heat.stn -o part.sir` and `stc -march=nvptx part.sir` make an artifact for
+ * a part, for a launcher that does its own exchanges; docs/manifest.md describes it. */
 #include "passes/stencil/distribute.h"
 #include "passes/registry.h"
 
@@ -59,7 +60,7 @@
 
 /* ---------------------------------------------------------------- hidden params and lets */
 
-/* The number of a new scalar. */
+/* Adds a scalar. Returns its number. */
 static int32_t add_scalar(Parts *p, const char *name, bool is_param, Block *expr) {
   Module *m = p->m;
   ARENA_PUSH(m->arena, m->scalars, m->nscalars,
@@ -84,7 +85,7 @@ Affine distribute_let(Parts *p, const char *name, Opcode code, Affine x, Affine 
   return affine_scalar(m->arena, add_scalar(p, name, false, expr));
 }
 
-/* Declares where the part is, and the outermost ghost cells that points may lie on. */
+/* Adds the params with the part's position, and computes the outermost ghost cells that may exist. */
 static void add_place(Parts *p) {
   Module *m = p->m;
   Arena *a = m->arena;
@@ -109,7 +110,7 @@ static void add_place(Parts *p) {
   }
 }
 
-/* The bounds [lo .. hi] of dimension `d` met with the part's cells, empty by one point if they do not meet. */
+/* The bounds [lo .. hi] of dimension `d`, intersected with the part's cells; if that is empty, `to` = `from` - 1. */
 static const Bounds *meet(Parts *p, int d, Affine lo, Affine hi) {
   for (int i = 0; i < p->nbounds; i++)
     if (p->bounds[i].d == d && affine_equal(p->bounds[i].lo, lo) && affine_equal(p->bounds[i].hi, hi))
@@ -122,8 +123,8 @@ static const Bounds *meet(Parts *p, int d, Affine lo, Affine hi) {
   return &p->bounds[p->nbounds - 1];
 }
 
-/* `box` met, in the dimensions that are cut, with the part's cells `depth` in from the outermost ones. Of a ring, what
- * goes around all of `whole` goes on beyond its edges. */
+/* `box`, intersected in the cut dimensions with the part's cells that are `depth` inside of the outermost ones. In a
+ * ring, a box that spans all of `whole` continues beyond the edges. */
 static Box clip(Parts *p, Box box, const Extent *depth, bool ring) {
   for (int d = 0; d < box.rank; d++) {
     int64_t below = depth ? depth->lo[d] : 0, above = depth ? depth->hi[d] : 0;
@@ -140,8 +141,8 @@ static Box clip(Parts *p, Box box, const Extent *depth, bool ring) {
 
 /* ---------------------------------------------------------------- rings: pieces beyond the edges */
 
-/* Makes `index`, the op of that coordinate, give where the point is in the whole grid: `turns` times around in this
- * piece, or (`around`) as often as it takes. */
+/* Corrects `index`, an index op, to the point's coordinate in the whole grid: by `turns` times the extent in this
+ * piece, or (`around`) modulo the extent. */
 static void turn_index(Parts *p, Op *index, bool around, int turns) {
   const Box *grid = &p->part->whole;
   Module *m = p->m;
@@ -162,12 +163,12 @@ static void turn_index(Parts *p, Op *index, bool around, int turns) {
   use->operands[0] = old;
 }
 
-/* Do the targets of the piece, of an init then, not have dimension `d`? All parts compute that then. */
+/* Do the targets of the piece lack dimension `d` (possible in inits)? Then all parts compute it. */
 static bool lacks(const Parts *p, const Piece *piece, int d) {
   return piece->ntargets && field_lacks(&p->m->fields[piece->targets[0]], d);
 }
 
-/* A copy of the piece, `turns` times around each dimension, met with the part's cells. */
+/* A copy of the piece, moved by `turns` times the extent in each dimension, and intersected with the part's cells. */
 static Piece turned(Parts *p, const Piece *piece, const Extent *depth, bool ring, const int *turns) {
   Piece x = *piece;
   Arena *a = p->m->arena;
@@ -191,7 +192,7 @@ static Piece turned(Parts *p, const Piece *piece, const Extent *depth, bool ring
   return x;
 }
 
-/* Adds to `out` what the part computes of the piece: itself, and in a ring what lies beyond the edges. */
+/* Adds to `out` the pieces that the part computes for `piece`: itself, and in a ring its copies beyond the edges. */
 static void distribute_piece(Parts *p, const Piece *piece, const Extent *depth, bool ring, Stencil *out) {
   int first[MAX_RANK] = {0}, turns[MAX_RANK] = {0};
   for (int d = 0; d < p->m->grid.rank; d++)
@@ -207,7 +208,7 @@ static void distribute_piece(Parts *p, const Piece *piece, const Extent *depth, 
 
 /* ---------------------------------------------------------------- the module */
 
-/* The stencils, each with what the part computes of it. */
+/* Replaces each stencil by the pieces that the part computes. */
 static void distribute_stencils(Parts *p) {
   Module *m = p->m;
   for (int i = 0; i < m->nstencils; i++) {
@@ -228,7 +229,7 @@ static void distribute_stencils(Parts *p) {
   }
 }
 
-/* The inits, as the stencils, on all cells that the part has. They stay all together, or none. */
+/* Does the same with the inits, on all cells of the part. Keeps all of them, or none. */
 static void distribute_inits(Parts *p) {
   Module *m = p->m;
   m->ninits = p->inits ? m->ninits : 0;
@@ -245,7 +246,7 @@ static void distribute_inits(Parts *p) {
   }
 }
 
-/* The fields, with the cells that the part has of them. */
+/* Sets the fields' boxes to the cells that the part has. */
 static void distribute_fields(Parts *p) {
   Module *m = p->m;
   for (int i = 0; i < m->nfields; i++) {
@@ -274,7 +275,8 @@ static void distribute_fields(Parts *p) {
   }
 }
 
-/* Declares what launches store. Rows are not cut anew: lanes and vectors begin where they do. */
+/* Adds the params for the points that launches store. The last dimension gets none: lanes and vectors begin where rows
+ * do. */
 static void add_gives(Parts *p) {
   Module *m = p->m;
   p->part->gives = m->grid;
@@ -286,8 +288,8 @@ static void add_gives(Parts *p) {
   }
 }
 
-/* The grid is what holds all of the fields' cells, where stencils are of coarser levels the whole one, too. What
- * belongs to the whole grid goes. */
+/* Sets the grid to the box of all cells of all fields (including the whole grid, if stencils compute coarser levels),
+ * and removes declarations that belong to the whole grid. */
 static void distribute_rest(Parts *p) {
   Module *m = p->m;
   bool ring = false;
@@ -312,7 +314,7 @@ static void distribute_rest(Parts *p) {
   m->part = p->part;
 }
 
-/* Reads option cut, the numbers of the dimensions: "0+2". */
+/* Reads option cut, the numbers of the cut dimensions, such as "0+2". */
 static bool read_cut(Parts *p, const char *text) {
   for (const char *s = text; *s; s++) {
     int d = *s - '0';
@@ -345,7 +347,7 @@ static bool read_watch(Parts *p, const char *text) {
   return ok;
 }
 
-/* Are there whole rows in a part, of a reduction that was named? */
+/* Does a part have whole rows of the named reduction? Reports it if not. */
 static bool check_rows(const Parts *p) {
   const Module *m = p->m;
   bool reduces = p->watch < m->nreductions || p->watch >= m->nreductions + m->nprobes;
@@ -373,7 +375,7 @@ static bool read_options(Parts *p, int n, const PassOption *o) {
   return ok && read_cut(p, cut) && (!p->rows || check_rows(p));
 }
 
-/* Is `st` no sweep, or one whose columns are not cut? Reports it if not. */
+/* Is `st` no sweep, or a sweep whose columns are not cut? Reports it if not. */
 static bool sweep_stays_whole(const Parts *p, const Stencil *st) {
   bool whole = !st->sweep || !p->cut[st->along];
   if (!whole)
@@ -384,7 +386,7 @@ static bool sweep_stays_whole(const Parts *p, const Stencil *st) {
   return whole;
 }
 
-/* Finds what the part's program needs of its neighbours. False after an error: nobody knows. */
+/* Finds what the part's program needs from its neighbours. False after an error. */
 static bool analyse(Parts *p) {
   const Stencil *scaled = p->m->members ? module_scaled(p->m) : NULL;
   for (int d = 0; scaled && d < p->m->grid.rank; d++)

@@ -8,10 +8,10 @@
 #include "passes/launch/launch.h"
 #include "passes/registry.h"
 
-/* Has the field a type that pass scalarize takes apart? */
+/* Has the field a composite type, which pass scalarize replaces? */
 static bool is_composite(const Module *m, int field) { return type_composite(m, m->fields[field].type) != NULL; }
 
-/* Has the piece of a stencil that is due every `every` steps keep its targets in the others. */
+/* Makes the piece, of a stencil that runs every `every` steps, keep its targets' values in the other steps. */
 static void keep_between(const Module *m, const Piece *p, int64_t every) {
   static const int64_t here[MAX_RANK];
   Op *yield = p->body->last;
@@ -31,7 +31,7 @@ static void keep_between(const Module *m, const Piece *p, int64_t every) {
   }
 }
 
-/* The pass: a module without such stencils stays as it is. */
+/* The pass. It leaves a module without such stencils unchanged. */
 Module *pass_every(PassContext *c, Module *m, int n, const PassOption *o) {
   int written = 0;
   (void)n, (void)o;

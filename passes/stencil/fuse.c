@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* The cut that the pass's option asks for; NULL: none. */
+/* The cut that the pass's option names; NULL if there is none. */
 static const char *asked(int n, const PassOption *o) {
   const char *cuts = NULL;
   for (int i = 0; i < n; i++)
@@ -14,7 +14,7 @@ static const char *asked(int n, const PassOption *o) {
   return cuts;
 }
 
-/* Cuts the step as the option asks, which ends the plan, or as the schedule does where there is no plan. */
+/* Cuts the step as the option says, which ends the plan, or, without a plan, as the schedule says. */
 static bool cut_as_asked(PassContext *c, Module *m, const char *cuts) {
   static const Schedule open = {0};
   PassContext with = *c;

@@ -30,10 +30,10 @@
 #include "passes/passes.h"
 #include "passes/registry.h"
 
-/* The state of the pass. levels[f], of a field f with history K, are its time levels: levels[f][0] is f, levels[f][k]
- * its past k, levels[f][K + 1] the temp field that holds past K once the levels have rotated, -1 as long as nobody
- * needs it. writer[f] is the number of the first stencil that writes f, nstencils if none does. grows: the module's
- * fields are an array that has been made here. */
+/* The state of the pass. levels[f]: the time levels of a field f with history K: levels[f][0] is f, levels[f][k] its
+ * past k, levels[f][K + 1] the temp field that holds past K after the rotation, -1 as long as nobody needs it.
+ * writer[f]: the stencil before which the levels of f rotate. grows: the list of fields has been copied, so that it can
+ * grow. */
 typedef struct History {
   Module *m;
   bool grows;
@@ -42,7 +42,7 @@ typedef struct History {
   int32_t *writer;
 } History;
 
-/* The number of the first of the `n` stencils at `st` that has `field` among its targets, n if there is none. */
+/* The number of the first of the `n` stencils at `st` that writes `field`, n if there is none. */
 static int first_writer(int n, const Stencil *st, int field) {
   for (int i = 0; i < n; i++)
     for (int t = 0; t < st[i].ntargets; t++)
@@ -51,8 +51,8 @@ static int first_writer(int n, const Stencil *st, int field) {
   return n;
 }
 
-/* The number of the stencil in front of which the levels of a field move whose first writer is stencil `i`: it, or the
- * first one of the outermost repeat around it. */
+/* The number of the stencil before which the levels of a field rotate that stencil `i` is the first to write: `i`, or
+ * the first stencil of the outermost repeat around it. */
 static int moves_before(const Module *m, int i) {
   int r = i < m->nstencils ? repeat_of(m, m->stencils[i].stage) : -1;
   while (r >= 0 && repeat_around(m, r) >= 0)
@@ -62,7 +62,7 @@ static int moves_before(const Module *m, int i) {
   return i;
 }
 
-/* The stage of the stencils that move levels in front of stencil number `i`. */
+/* The stage of the stencils that rotate levels before stencil number `i`. */
 static int32_t stage_before(const Module *m, int i) {
   int r = i < m->nstencils ? repeat_of(m, m->stencils[i].stage) : -1;
   if (i == m->nstencils)
@@ -72,7 +72,7 @@ static int32_t stage_before(const Module *m, int i) {
   return r < 0 ? m->stencils[i].stage : m->repeats[r].first - 1;
 }
 
-/* Finds the levels and first writers of all fields. False if no field has a history. */
+/* Finds the levels of all fields, and the stencils before which they rotate. False if no field has a history. */
 static bool find_levels(History *h) {
   Module *m = h->m;
   bool any = false;
@@ -95,7 +95,7 @@ static bool find_levels(History *h) {
 
 /* ---- copies */
 
-/* Adds to `st` that `field` becomes what `from` is. Targets are kept in order of declaration. */
+/* Adds to `st` the copy of `from` to `field`. Targets stay in order of declaration. */
 static void add_copy(const Module *m, Stencil *st, int field, int from) {
   Piece *p = st->pieces;
   Op *yield = p->body->last;
@@ -117,7 +117,7 @@ static void add_copy(const Module *m, Stencil *st, int field, int from) {
   yield->noperands = p->ntargets = ++st->ntargets;
 }
 
-/* A stencil without targets on the region of field `f`. */
+/* A stencil without targets, on the region of field `f`. */
 static Stencil new_copies(const Module *m, int f) {
   Stencil st = {.name = "history", .npieces = 1, .pieces = ARENA_NEW(m->arena, Piece), .loc = m->fields[f].loc};
   st.pieces[0] = (Piece){.box = m->fields[f].box, .body = block_new(m->arena, NULL), .loc = st.loc};
@@ -127,11 +127,12 @@ static Stencil new_copies(const Module *m, int f) {
   return st;
 }
 
-/* Inits of several fields become a kernel for each, which reads what all of them are made of: of many, too much. */
+/* The most targets of an init. An init of several fields becomes a kernel for each, which reads the inputs of all of
+ * them. */
 enum { MOST_INITS = 16 };
 
-/* The stencil among the `*n` at `*list` that copies on the region of field `f`, a new one if there is none with less
- * than `most` targets. */
+/* The stencil among the `*n` at `*list` for copies on the region of field `f`; a new one if none has fewer than `most`
+ * targets. */
 static Stencil *copies_for(const Module *m, int f, int most, int *n, Stencil **list) {
   for (int i = 0; i < *n; i++)
     if ((*list)[i].ntargets < most && box_equal(&(*list)[i].pieces[0].box, &m->fields[f].box))
@@ -142,7 +143,7 @@ static Stencil *copies_for(const Module *m, int f, int most, int *n, Stencil **l
 
 /* ---- before the first step */
 
-/* Adds inits that make pasts what their fields are, for pasts without an init. */
+/* Adds inits that set pasts without an init to the values of their fields. */
 static void add_inits(const History *h) {
   Module *m = h->m;
   Stencil *copies = NULL, *inits = NULL;
@@ -158,7 +159,7 @@ static void add_inits(const History *h) {
 
 /* ---- in a step */
 
-/* Makes the module's fields an array that can grow, once. */
+/* Copies the module's list of fields, once, so that it can grow. */
 static void own_fields(History *h) {
   Module *m = h->m;
   Field *fields = NULL;
@@ -169,7 +170,7 @@ static void own_fields(History *h) {
   h->grows = true;
 }
 
-/* The field that holds past K + 1 of field `f`, made if there is none yet. */
+/* The field that holds past K + 1 of field `f`; makes it if there is none. */
 static int32_t last_level_of(History *h, int f) {
   Module *m = h->m;
   int K = m->fields[f].history;
@@ -189,7 +190,7 @@ static int32_t last_level_of(History *h, int f) {
   return h->levels[f][K + 1] = m->nfields - 1;
 }
 
-/* Makes stencil number `i` read levels as they are then: rotated, for fields written by then. */
+/* Makes stencil number `i` read the rotated levels of fields whose levels have rotated by then. */
 static void move_accesses(History *h, int i) {
   Module *m = h->m;
   for (int k = 0; k < m->stencils[i].npieces; k++)
@@ -201,8 +202,7 @@ static void move_accesses(History *h, int i) {
     }
 }
 
-/* Appends to the `*n` stencils at `*list` those that move the levels of the fields on that stencil number `i` is the
- * first to write. */
+/* Appends to the `*n` stencils at `*list` those that rotate levels before stencil number `i`. */
 static void add_moves(const History *h, int i, int *n, Stencil **list) {
   const Module *m = h->m;
   Stencil *copies = NULL;
@@ -218,7 +218,7 @@ static void add_moves(const History *h, int i, int *n, Stencil **list) {
   }
 }
 
-/* The pass: a module without history, or whose levels rotate already, stays as it is. */
+/* The pass. It leaves a module unchanged that has no history, or whose levels rotate already. */
 Module *pass_history(PassContext *c, Module *m, int n, const PassOption *o) {
   History h = {.m = m};
   Stencil *stencils = NULL;

@@ -37,20 +37,21 @@
 
 #include <string.h>
 
-/* Bodies of more values are left alone; so many fields are made at most; roots are looked for less than so many ops
- * down. */
+/* Bodies of more than MOST_VALUES values are left alone. At most MOST_FIELDS fields are made. The search for roots goes
+ * less than MOST_DEEP ops deep. */
 enum { MOST_VALUES = 4000, MOST_FIELDS = 16, MOST_DEEP = 5 };
 
-/* The pass at work. changes[f]: do steps change field f, or may a launcher while they run? bytes: those a point that
- * more hidden fields may have; left: so many more fields; refused: values that would have paid. */
+/* The state of the pass. changes[f]: do steps change field f, or may a launcher change it while they run? bytes, left:
+ * how many more bytes for a point, and how many more hidden fields, are allowed. refused: the number of values that
+ * would have paid. */
 typedef struct Hoist {
   Module *m;
   bool *changes;
   int64_t bytes, left, made, refused;
 } Hoist;
 
-/* A piece looked at. still[id]: is the value still? place[c]: where a field for class c lies, its rule, and
- * the dimensions that it does not have. */
+/* The analysis of a piece. still[id]: is the value still? place[c]: the region of a field for class c, its outside
+ * rule, and the dimensions that it lacks. */
 typedef struct Place {
   Box box;
   OutsideRule rule;
@@ -77,7 +78,7 @@ static void find_changes(Hoist *h) {
       h->changes[m->stencils[i].targets[t]] = true;
 }
 
-/* Is what `op` gives still, if its operands are? */
+/* Is the result of `op` still, if its operands are? */
 static bool is_still(const Hoist *h, const Op *op) {
   const Module *m = h->m;
   switch (op->code) {
@@ -106,8 +107,8 @@ static void find_still(const Hoist *h, Look *l, const Block *body) {
 
 /* ---- where a field for a class may lie */
 
-/* Finds the dimensions that none of the fields has of which the root is made, nor their coordinates: nor does the
- * root's field. */
+/* Finds the dimensions that the root's field lacks: those that none of its inputs has and whose coordinates it does not
+ * use. */
 static void find_lacks(const Alike *a, bool *lacks) {
   const bool *in = alike_made_of(a);
   for (int d = 0; d < a->rank; d++)
@@ -121,8 +122,8 @@ static void find_lacks(const Alike *a, bool *lacks) {
   }
 }
 
-/* Finds where the field of the only root of `a`, of a piece on `box`, lies; false: nowhere. What reads coordinates has
- * no members at other points, which would read others. */
+/* Finds the place of the field for the only root of `a`, of a piece on `box`; false if there is none. A value that
+ * reads coordinates has no members at other points, because they would read other coordinates. */
 static bool find_place(const Alike *a, const Box *box, Place *p) {
   int64_t low[MAX_RANK], high[MAX_RANK];
   bool apart = false, room = true;
@@ -151,7 +152,7 @@ static bool find_place(const Alike *a, const Box *box, Place *p) {
   return p->rule != OUTSIDE_NONE;
 }
 
-/* The piece looked at as if class `of` were its only root. */
+/* The analysis `a` with class `of` as its only root. */
 static Alike with_root(const Alike *a, int32_t of) {
   Alike one = *a;
   one.root = ARENA_ARRAY(a->m->arena, bool, a->n + 1);
@@ -162,9 +163,9 @@ static Alike with_root(const Alike *a, int32_t of) {
 
 /* ---- which to keep */
 
-/* Makes the class of value `id`, which is still and wanted, a root; or what it is made of, where that cannot be or
- * takes little, or `deep` says that it is so many ops down. seen[c]: how deep, and one, class c was looked at already.
- */
+/* Makes the class of value `id`, which is still and needed, a root. If it cannot be one, is too cheap, or if `deep` >
+ * 0, tries the classes of its operands instead, with one op less to go down. seen[c]: 1 + the `deep` for which class c
+ * was tried. */
 static void add_root(Look *l, const Box *box, int32_t id, int deep, int *seen) {
   Alike *a = &l->a;
   int32_t of = a->v[id].of;
@@ -188,8 +189,8 @@ static void add_root(Look *l, const Box *box, int32_t id, int deep, int *seen) {
     add_root(l, box, op->operands[i]->id, deep ? deep - 1 : 0, seen);
 }
 
-/* Looks at piece `piece` of stencil `st`: which values to keep, `deep` ops below those that values which change read;
- * `apart`: each in a field of its own. */
+/* Analyses piece `piece` of stencil `st` and chooses the roots, `deep` ops below the still values that changing values
+ * read. apart: each value gets a field of its own. */
 static Look look_at(const Hoist *h, int st, int piece, int deep, bool apart) {
   const Piece *p = &h->m->stencils[st].pieces[piece];
   Look l = {.a = alike_look(h->m, st, piece, apart ? ORDER_APART : ORDER_ANY)};
@@ -209,7 +210,7 @@ static Look look_at(const Hoist *h, int st, int piece, int deep, bool apart) {
   return l;
 }
 
-/* Bytes a point of the fields of the roots. */
+/* The bytes for a point of all fields of roots. */
 static int64_t root_bytes(const Alike *a) {
   int64_t bytes = 0;
   for (int i = 0; i < a->n; i++)
@@ -217,7 +218,7 @@ static int64_t root_bytes(const Alike *a) {
   return bytes;
 }
 
-/* Leaves of the roots those that take longest, as many as may be made. How many are left out. */
+/* Keeps the most expensive roots, as many as are allowed. Returns how many were removed. */
 static int32_t keep_longest(const Hoist *h, Alike *a) {
   ArenaMark mark = arena_mark(a->m->arena);
   double *takes = ARENA_ARRAY(a->m->arena, double, a->n + 1);
@@ -237,7 +238,7 @@ static int32_t keep_longest(const Hoist *h, Alike *a) {
 
 /* ---- rewriting */
 
-/* Adds the field of class `of` and the init that makes it, once. Where it is read. */
+/* Adds the field of class `of` and the `once` init that computes it. Returns how it is read. */
 static Kept add_field(Hoist *h, const Look *l, int32_t of, const char *name, const Piece *piece) {
   Module *m = h->m;
   const Place *p = &l->place[of];
@@ -262,7 +263,7 @@ static Kept add_field(Hoist *h, const Look *l, int32_t of, const char *name, con
   return kept;
 }
 
-/* Has the piece of `l` read fields in place of the roots. */
+/* Makes the piece of `l` read fields in place of the roots. */
 static void apply(Hoist *h, const Look *l) {
   Stencil *st = &h->m->stencils[l->a.st];
   Piece *pieces = ARENA_ARRAY(h->m->arena, Piece, st->npieces);
@@ -280,7 +281,7 @@ static void apply(Hoist *h, const Look *l) {
 
 /* ---- the pass */
 
-/* Hoists what pays out of the main piece of stencil number `st`. */
+/* Hoists the values of the main piece of stencil number `st` that pay. */
 static void hoist_stencil(Hoist *h, int st) {
   int piece = main_piece_number(h->m->arena, &h->m->stencils[st]);
   const Block *body = h->m->stencils[st].pieces[piece].body;
@@ -305,7 +306,7 @@ static void hoist_stencil(Hoist *h, int st) {
     apply(h, &best);
 }
 
-/* Bytes a point of the fields of `m` that last, and have more than a line or a layer of points. */
+/* The bytes for a point of the lasting fields of `m` that have more than a line or a layer of points. */
 static int64_t own_bytes(const Module *m) {
   int64_t bytes = 0;
   for (int f = 0; f < m->nfields; f++)
@@ -314,8 +315,8 @@ static int64_t own_bytes(const Module *m) {
   return bytes;
 }
 
-/* The pass: nothing is done for targets with threads, where reading a field may take longer than computing it, nor for
- * a part of a grid, whose ghost cells change hands. */
+/* The pass. It does nothing for targets with threads, where reading a field may take longer than computing it, and for
+ * a part of a grid, whose ghost cells are exchanged. */
 Module *pass_hoist(PassContext *c, Module *m, int n, const PassOption *o) {
   Hoist h = {.m = m, .left = MOST_FIELDS};
   bool ok = true;

@@ -1,12 +1,12 @@
-/* join-sweeps.c: a stencil that reads only its own point, directly before or after a sweep on the same region, becomes
- * a part of the sweep, which computes it when it passes the point.
+/* join-sweeps.c: joins a stencil to a sweep if it reads only its own point and stands directly before or after the
+ * sweep, on the same region. The sweep then computes it when it passes the point.
  *
  *   stencil warm(T)[G]            T = T + q               sweep down(c, T)[G]  first ... next { t = T + q
  *   sweep   down(c)[G] ... next   c = f(T, c[-1])   ->                                 c = f(t, c[-1]); T = t }
  *
  * That saves a launch with its loads and stores, and a temp field that nothing else reads. Joining changes no value:
- * the sweep reads the results of the stencil before it at the point alone; and it does not read, at points that it has
- * passed, its own results that the stencil after it changes.
+ * the sweep must read the results of a stencil before it at the point alone; and it must not read, at points that it
+ * has passed, those of its own results that a stencil after it changes.
  *
  * A stencil that -fuse= names stays by itself. */
 #include "passes/launch/swept.h"
@@ -14,10 +14,10 @@
 
 #include <string.h>
 
-/* More values than the bodies of a joined sweep have. */
+/* A stencil with more values is not joined. */
 enum { MOST_VALUES = 1000 };
 
-/* Does `st` read a target of `of` by op `code`, away from the point if that is an access? */
+/* Does `st` read a target of `of` by an op with code `code` (an access only if it is to another point)? */
 static bool reads_away(const Module *m, const Stencil *st, const Stencil *of, Opcode code) {
   for (int i = 0; i < st->npieces; i++)
     for (const Op *op = st->pieces[i].body->first; op; op = op->next) {
@@ -30,7 +30,7 @@ static bool reads_away(const Module *m, const Stencil *st, const Stencil *of, Op
   return false;
 }
 
-/* Does `st` look only at the point? */
+/* Does `st` read fields at the point itself only? */
 static bool looks_here(const Module *m, const Stencil *st) {
   for (const Op *op = st->pieces[0].body->first; op; op = op->next)
     for (int d = 0; d < m->grid.rank; d++)
@@ -39,7 +39,7 @@ static bool looks_here(const Module *m, const Stencil *st) {
   return true;
 }
 
-/* May `st` be a part of `sweep`, which is before it (`behind`) or behind it? */
+/* May `st` be joined to `sweep`? behind: `st` stands after the sweep. */
 static bool may_join(const Module *m, const Stencil *st, const Stencil *sweep, bool behind) {
   bool plain = !st->sweep && !stencil_is_scaled(st) && sweep->sweep && st->npieces == 1 && sweep->npieces > 0 &&
                st->stage == sweep->stage && !is_probe_stencil(m, st) && !is_history_stencil(m, st);
@@ -50,8 +50,7 @@ static bool may_join(const Module *m, const Stencil *st, const Stencil *sweep, b
          !(behind && reads_away(m, sweep, st, OP_BEHIND));
 }
 
-/* Puts what the accesses in `body` to targets of `from` at the point come to, values `v` of the yield's operands, in
- * their place. */
+/* Replaces accesses in `body` to targets of `from` by the values `v` of the operands of its yield. */
 static void take_values(Block *body, const Piece *from, Value *const *v) {
   for (Op *op = body->first, *next; op; op = next) {
     next = op->next;
@@ -63,7 +62,7 @@ static void take_values(Block *body, const Piece *from, Value *const *v) {
   }
 }
 
-/* Moves the ops of `from`, all but its yield, before op `at` of `to`. */
+/* Moves the ops of `from`, except its yield, before op `at` of `to`. */
 static void move_ops(Block *from, Block *to, Op *at) {
   for (Op *op = from->first, *next; op && op != from->last; op = next) {
     next = op->next;
@@ -72,7 +71,7 @@ static void move_ops(Block *from, Block *to, Op *at) {
   }
 }
 
-/* Has `p` give target `f` the value `v`, in place of another one if `over`. */
+/* Makes `v` the value of target `f` of `p`; if `p` has that target already, only if `over`. */
 static void give(Arena *a, Piece *p, int32_t f, Value *v, bool over) {
   Op *yield = p->body->last;
   int t = piece_target(p, f);
@@ -93,8 +92,8 @@ static void give(Arena *a, Piece *p, int32_t f, Value *v, bool over) {
   yield->noperands = p->ntargets;
 }
 
-/* Is field `f` set anew at all points of `region` by the stencils from number `n` on, which do not read it before that,
- * nor does an update? */
+/* Do the stencils from number `n` on write field `f` at all points of `region`, before any of them, or an update, reads
+ * it? */
 static bool is_overwritten(const Module *m, int n, int stage, int f, const Box *region) {
   for (; n < m->nstencils && m->stencils[n].stage == stage; n++) {
     const Stencil *st = &m->stencils[n];
@@ -112,7 +111,7 @@ static bool is_overwritten(const Module *m, int n, int stage, int f, const Box *
   return false;
 }
 
-/* Has field `f` older levels? The stencil that moves them on stands before the one that sets the field. */
+/* Has field `f` older levels? The stencil that rotates them stands before the one that writes the field. */
 static bool has_levels(const Module *m, int f) {
   for (int g = 0; g < m->nfields; g++)
     if (m->fields[g].past > 0 && m->fields[g].present == f)
@@ -120,9 +119,9 @@ static bool has_levels(const Module *m, int f) {
   return false;
 }
 
-/* Which targets of `st`, number `n` or before that, does nobody need whom sweep `s` beside it does not keep them for:
- * temp fields that nobody reads from number `n` + 1 on, and what is set anew before it is read, without older levels.
- */
+/* The targets of `st` that nobody needs once it is joined to sweep `s`: temp fields that no stencil after number `n`
+ * reads, and fields without older levels that are written again before they are read. Targets of the sweep itself are
+ * needed. */
 static bool *unneeded(const Module *m, int n, const Stencil *st, const Stencil *s) {
   bool *wanted = temps_wanted(m->arena, m, m->stencils + n + 1, m->stencils + m->nstencils);
   bool *out = ARENA_ARRAY(m->arena, bool, m->nfields + 1);
@@ -135,7 +134,7 @@ static bool *unneeded(const Module *m, int n, const Stencil *st, const Stencil *
   return out;
 }
 
-/* Makes stencil `st` a part of piece `p` of a sweep, without what is unneeded. */
+/* Joins stencil `st` to piece `p` of a sweep, without the targets `without`. */
 static void join_piece(const Module *m, Piece *p, const Stencil *st, bool behind, const bool *without) {
   const Piece *from = &st->pieces[0];
   p->body = block_clone(m->arena, p->body, NULL, NULL);
@@ -151,7 +150,7 @@ static void join_piece(const Module *m, Piece *p, const Stencil *st, bool behind
       give(m->arena, p, from->targets[t], yield->operands[t], behind);
 }
 
-/* Makes stencil number `n` of `m` a part of sweep number `s`, before or behind it. */
+/* Joins stencil number `n` of `m` to sweep number `s`, which stands directly before or behind it. */
 static void join(Module *m, int n, int s) {
   const Stencil *st = &m->stencils[n];
   Stencil *sweep = &m->stencils[s];

@@ -1,4 +1,4 @@
-/* kept.c: the fields that can keep values of a piece, and the bodies that compute and read them. */
+/* kept.c: finds where fields can keep values of a piece, and makes the bodies that compute and read these fields. */
 #include "passes/stencil/alike.h"
 
 #include <string.h>
@@ -20,13 +20,13 @@ bool kept_reaches(Affine low, int64_t by, Affine high) {
   return affine_diff(high, affine_add_const(low, by), &room) && room >= 0;
 }
 
-/* Is `box` the whole grid in dimension `d`? */
+/* Does `box` span the whole grid in dimension `d`? */
 static bool is_whole(const Module *m, const Box *box, int d) {
   return affine_equal(box->lo[d], m->grid.lo[d]) && affine_equal(box->hi[d], m->grid.hi[d]);
 }
 
-/* Are all accesses that the roots are made of to fields with `rule` on the range of `box` in dimension `d`, where that
- * is the whole grid? */
+/* Do all accesses from which the roots are computed go to fields with `rule` and the range of `box` in dimension `d`,
+ * and is that the range of the grid? */
 static bool goes_on(const Alike *s, const Box *box, int d, OutsideRule rule) {
   const bool *in = alike_made_of(s);
   bool alike = is_whole(s->m, box, d);
@@ -41,7 +41,7 @@ static bool goes_on(const Alike *s, const Box *box, int d, OutsideRule rule) {
   return alike;
 }
 
-/* Is each root made of the values of one point alone? */
+/* Is each root computed from the values of one point? */
 static bool are_of_one_point(const Alike *s) {
   bool one = true;
   for (int r = 0; r < s->n && one; r++) {
@@ -56,7 +56,7 @@ static bool are_of_one_point(const Alike *s) {
   return one;
 }
 
-/* What is made of the values of one point may follow any rule that leads to a point of the field. */
+/* A value that is computed from the values of one point may follow any rule that leads to a point of the field. */
 OutsideRule kept_rule(const Alike *s, const Box *box, const int64_t *low, const int64_t *high) {
   static const OutsideRule rules[] = {OUTSIDE_PERIODIC, OUTSIDE_CLAMP, OUTSIDE_MIRROR};
   OutsideRule rule = OUTSIDE_NONE;
@@ -71,7 +71,7 @@ OutsideRule kept_rule(const Alike *s, const Box *box, const int64_t *low, const 
   return rule;
 }
 
-/* Has field `f` a point at least, whatever the params are? The grid has. */
+/* Has field `f` at least one point for all params? (The grid has.) */
 static bool has_points(const Module *m, const Field *f) {
   bool has = true;
   for (int d = 0; d < f->box.rank && has; d++) {
@@ -110,7 +110,7 @@ bool kept_is_defined(const Alike *s, const Box *box) {
 
 /* ---- bodies */
 
-/* A copy of the piece's body; map[id] becomes what it has for value `id`. */
+/* A copy of the piece's body; map[id] becomes the copy of value `id`. */
 static Block *copy_body(const Alike *s, const Block *body, Value **map) {
   Block *own = block_clone(s->m->arena, body, NULL, NULL);
   int32_t id = 0;
@@ -178,7 +178,7 @@ const char *kept_field_name(const Module *m, const char *name, const char *what)
   return made;
 }
 
-/* Has a stencil or an init of `m` the name? */
+/* Has a stencil or an init of `m` this name? */
 static bool is_taken(const Module *m, const char *name) {
   bool taken = false;
   for (int i = 0; i < m->nstencils; i++)

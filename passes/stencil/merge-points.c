@@ -1,15 +1,17 @@
-/* merge-points.c: a stencil on one point, directly after the stencil that computes the changed field, becomes a part of
- * that stencil, as a choice at the point:
+/* merge-points.c: merges a stencil on one point into the stencil directly before it that computes the changed field, as
+ * a choice at the point:
  *
  *   stencil wave(p)[G]      p = W                    stencil wave(p)[G]   p = select(idx == [z, x], W + src, W)
  *   stencil shot(p)[z, x]   p = p + src       ->
  *
- * A point source is such a stencil. By itself it is a stage of the step like any other, over all tiles: a launch in
- * family naive, one more array or barrier in others, and values that it does not change cannot stay in registers.
+ * A point source is such a stencil. By itself it is a stage of the step like any other, over all tiles: it costs a
+ * launch in family naive, one more array or barrier in others, and values that it does not change cannot stay in
+ * registers.
  *
- * Merging must change no value. For all params the point lies in one piece of the other stencil, and that piece sets
- * all targets of this stencil. This stencil reads those targets, and everything else, at the point alone, from fields
- * that neither the other stencil nor one in between writes. No stencil in between reads or writes its targets.
+ * Merging must change no value. For all params the point must lie in one piece of the other stencil, and that piece
+ * must write all targets of this stencil. This stencil must read those targets, and all other fields, at the point
+ * alone; the other fields must be written neither by the other stencil nor by one in between. No stencil in between may
+ * read or write its targets.
  *
  * A stencil that -fuse= names stays by itself. */
 #include "passes/launch/launch.h"
@@ -17,13 +19,14 @@
 
 #include <string.h>
 
-/* The pass at work on module `m`, whose stencils are its own; cut: the cut that the user asks for, NULL: none. */
+/* The state of the pass on module `m`, whose list of stencils is its own; cut: the cut that the user names, NULL:
+ * none. */
 typedef struct Merge {
   Module *m;
   const char *cut;
 } Merge;
 
-/* The piece of `st` in which the point of `point` lies for all params, NULL: none is known to be that. */
+/* The piece of `st` that contains the point of `point` for all params; NULL if none is known to. */
 static Piece *piece_around(const Module *m, const Stencil *st, const Piece *point) {
   for (int i = 0; i < st->npieces; i++)
     if (box_always_inside(m, &point->box, &st->pieces[i].box))
@@ -31,7 +34,7 @@ static Piece *piece_around(const Module *m, const Stencil *st, const Piece *poin
   return NULL;
 }
 
-/* Merges stencil number `n` into the piece in which its point lies, if it may be. */
+/* Merges stencil number `n` into the piece that contains its point, if that is allowed. */
 static bool merge_at(const Merge *x, int n) {
   const Stencil *point = &x->m->stencils[n];
   int i = stencil_is_point(x->m, point) && !cut_has(x->cut, point->name) ? point_maker(x->m, n) : -1;
@@ -39,7 +42,7 @@ static bool merge_at(const Merge *x, int n) {
   return into && point_merge(x->m, n, into);
 }
 
-/* Copies the list of stencils: other modules may share it. */
+/* Copies the list of stencils; other modules may share it. */
 static void own_stencils(Module *m) {
   Stencil *own = ARENA_ARRAY(m->arena, Stencil, m->nstencils + 1);
   memcpy(own, m->stencils, sizeof *own * (size_t)m->nstencils);

@@ -26,20 +26,20 @@
 #include "passes/registry.h"
 #include "passes/base/weights.h"
 
-/* Uses from which on a value that is made of nothing is taken to be alive for the whole of the body. */
+/* An op without operands and with this many uses counts as live during the whole body. */
 enum { MANY_USES = 8 };
 
-/* An op; its result has its number. pending: operands that are not made yet; uses: ops to come that take its result;
- * need: words alive while it is made of operands that are not there yet. Each operand counts once, and constants not at
- * all. */
+/* An op; its number is that of its result. pending: operands that are not computed yet; uses: ops still to come that
+ * use the result; words: size of the result; need: the most words that are live while it is computed, starting from
+ * operands that are not there yet. Each operand counts once, constants not at all. */
 typedef struct Node {
   Op *op;
   int32_t pending, uses, words, need, first_user, nusers;
   bool done, seen, listed;
 } Node;
 
-/* The body at work. users: of each node from its first_user on; wanted: the nodes in the order in which they are
- * wanted; eager: those that are to be done before the next of these. */
+/* The state of the pass on a body. users: the users of each node, from its first_user on; wanted: the nodes in
+ * Sethi-Ullman order; eager: the nodes to emit before the next of these. */
 typedef struct Order {
   Arena *arena;
   Block *body;
@@ -50,10 +50,10 @@ typedef struct Order {
 
 /* ---- the graph */
 
-/* Does it take no register, wherever it is made? Then it is made where it is used first. */
+/* Does `op` take no register, wherever it is computed? Then it is emitted directly before its first use. */
 static bool is_free(const Op *op) { return op->code == OP_CONST || op->code == OP_SCALAR; }
 
-/* The nodes that make the operands of node `i`, each once, without what is free, into `out`; how many. */
+/* Writes the nodes of the operands of node `i` to `out`, each once, without free ones. Returns their number. */
 static int operands_of(const Order *o, int32_t i, int32_t *out) {
   const Op *op = o->nodes[i].op;
   int n = 0;
@@ -68,7 +68,7 @@ static int operands_of(const Order *o, int32_t i, int32_t *out) {
   return n;
 }
 
-/* Most operands of an op, of which a yield may have any number. */
+/* An array with room for the operands of any op of the body (a yield may have any number). */
 static int32_t *operand_room(const Order *o) {
   int most = 0;
   for (int32_t i = 0; i < o->n; i++)
@@ -76,7 +76,7 @@ static int32_t *operand_room(const Order *o) {
   return ARENA_ARRAY(o->arena, int32_t, most + 1);
 }
 
-/* Sorts the `n` operands at `of`: first the one that keeps most alive beside its result while it is made. */
+/* Sorts the `n` operands at `of`: first the one whose computation keeps the most words live beside its result. */
 static void sort_operands(const Order *o, int n, int32_t *of) {
   for (int i = 1; i < n; i++)
     for (int k = i; k > 0; k--) {
@@ -89,7 +89,7 @@ static void sort_operands(const Order *o, int n, int32_t *of) {
     }
 }
 
-/* Finds what node `i`, behind all of its operands, needs. The yield takes its operands in their order. */
+/* Computes the need of node `i`, whose operands' needs are known. A yield takes its operands in their order. */
 static void find_need(Order *o, int32_t i, int32_t *room) {
   Node *x = &o->nodes[i];
   int n = x->op->code == OP_YIELD ? 0 : operands_of(o, i, room);
@@ -103,7 +103,8 @@ static void find_need(Order *o, int32_t i, int32_t *room) {
   }
 }
 
-/* The nodes of the body and their uses. False: it has an op with more or fewer results than one, which is left. */
+/* Makes the nodes of the body and their uses. False if an op other than the last has no result, or several; then the
+ * body stays as it is. */
 static bool make_nodes(Order *o) {
   for (Op *op = o->body->first; op; op = op->next) {
     if (op->nblocks || (op->nresults != 1 && op != o->body->last))
@@ -141,7 +142,8 @@ static bool make_nodes(Order *o) {
 
 /* ---- what is wanted */
 
-/* Lists node `root` behind all that it is made of. A stack in place of recursion, for chains of values are long. */
+/* Lists node `root` in o->wanted, behind all nodes from which it is computed. Uses a stack instead of recursion,
+ * because chains of values are long. */
 static void want(Order *o, int32_t root, int32_t *room) {
   int32_t *stack = NULL, n = 0;
   ARENA_PUSH(o->arena, stack, n, root);
@@ -167,7 +169,7 @@ static void want(Order *o, int32_t root, int32_t *room) {
 
 /* ---- what is done */
 
-/* Words by which more is alive behind node `i` than before it, if node `behind` (-1: none) is done just before. */
+/* The change in the number of live words by node `i`, if node `behind` (-1: none) is emitted directly before it. */
 static int32_t growth(const Order *o, int32_t i, int32_t behind) {
   int32_t of[3], before[3], grown = o->nodes[i].words;
   int n = operands_of(o, i, of), m = behind < 0 ? 0 : operands_of(o, behind, before);
@@ -180,12 +182,12 @@ static int32_t growth(const Order *o, int32_t i, int32_t behind) {
   return grown;
 }
 
-/* Is node `i` an op that may be done at once? A yield is the last, and growth has room for three operands. */
+/* May node `i` be emitted early? Not a yield, which is the last op; and growth has room for three operands. */
 static bool is_plain(const Order *o, int32_t i) {
   return o->nodes[i].op->code != OP_YIELD && o->nodes[i].op->noperands <= 3;
 }
 
-/* The one op to come that takes the result of node `i`. */
+/* The only op still to come that uses the result of node `i`. */
 static int32_t only_user(const Order *o, int32_t i) {
   int32_t k = o->nodes[i].first_user;
   while (o->nodes[o->users[k]].done)
@@ -193,7 +195,8 @@ static int32_t only_user(const Order *o, int32_t i) {
   return o->users[k];
 }
 
-/* The same of node `i` alone, or with the one op that takes its result, if that is less. A yield does not count. */
+/* The change in the number of live words by node `i`, alone or together with the only user of its result, whichever is
+ * less. A yield does not count as a user. */
 static int32_t least_growth(const Order *o, int32_t i) {
   int32_t more = growth(o, i, -1);
   if (more <= 0 || o->nodes[i].uses != 1)
@@ -204,9 +207,9 @@ static int32_t least_growth(const Order *o, int32_t i) {
   return both < more ? both : more;
 }
 
-/* Has node `i`, whose operands are there, done at once if no more is alive behind it, or behind it and `user`, which
- * waits for it alone (-1: it is not known who takes it). What has no operands and many uses is kept anyway, and done
- * as soon as that is so for one of them. */
+/* Makes node `i`, whose operands are there, eager if it does not increase the number of live words, alone or together
+ * with `user`, which waits only for it (-1: the user is not known). A node without operands and with many uses stays
+ * live anyway; it becomes eager as soon as this holds for one of its users. */
 static void look_at(Order *o, int32_t i, int32_t user) {
   const Node *x = &o->nodes[i];
   if (x->done || x->pending || !is_plain(o, i))
@@ -220,7 +223,8 @@ static void look_at(Order *o, int32_t i, int32_t user) {
     ARENA_PUSH(o->arena, o->eager, o->neager, i);
 }
 
-/* Has node `i` done at once, or what alone it waits for. */
+/* Makes node `i` eager if it is ready, or the one operand for which it still waits, if that does not increase the
+ * number of live words. */
 static void consider(Order *o, int32_t i) {
   const Node *x = &o->nodes[i];
   if (!is_plain(o, i))
@@ -234,14 +238,14 @@ static void consider(Order *o, int32_t i) {
   }
 }
 
-/* Puts the op of node `i` at the end of the body. */
+/* Emits the op of node `i` at the end of the body. */
 static void append(Order *o, int32_t i) {
   op_unlink(o->nodes[i].op);
   op_insert(o->body, NULL, o->nodes[i].op);
   o->nodes[i].done = true;
 }
 
-/* Looks at those that wait for nothing any more but node `i`, or for one other. */
+/* Considers the users of node `i` that now wait for at most one operand. */
 static void tell_users(Order *o, int32_t i) {
   const Node *x = &o->nodes[i];
   for (int32_t k = x->first_user; k < x->first_user + x->nusers; k++)
@@ -249,7 +253,7 @@ static void tell_users(Order *o, int32_t i) {
       consider(o, o->users[k]);
 }
 
-/* Does node `i`, behind what of its operands is free. */
+/* Emits node `i`, after those of its operands that are free. */
 static void make(Order *o, int32_t i, int32_t *room) {
   const Op *op = o->nodes[i].op;
   for (int k = 0; k < op->noperands; k++)
@@ -265,7 +269,7 @@ static void make(Order *o, int32_t i, int32_t *room) {
       consider(o, only_user(o, room[k]));
 }
 
-/* Does all that is to be done at once. */
+/* Emits all eager nodes. */
 static void make_eager(Order *o, int32_t *room) {
   while (o->neager) {
     int32_t i = o->eager[--o->neager];
@@ -274,7 +278,8 @@ static void make_eager(Order *o, int32_t *room) {
   }
 }
 
-/* Puts the body into the new order, but if that has more than half as many words alive, back. Was it worth it? */
+/* Puts the body into the new order, and back if that has more than half as many live words. True if the order
+ * changed. */
 static bool order_body(Arena *a, Block *body) {
   int32_t before = body_live_words(a, body);
   Order o = {.arena = a, .body = body};
@@ -296,7 +301,7 @@ static bool order_body(Arena *a, Block *body) {
   return 2 * after <= before;
 }
 
-/* The bodies of the `n` stencils at `st`; how many are in another order. */
+/* Orders the bodies of the `n` stencils at `st`. Returns how many changed. */
 static int64_t order_stencils(Arena *a, int n, Stencil *st) {
   int64_t moved = 0;
   for (int i = 0; i < n; i++)

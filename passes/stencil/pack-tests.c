@@ -25,30 +25,32 @@
 
 #include <string.h>
 
-/* Bodies of more values are left alone. */
+/* Bodies of more than MOST_VALUES values are left alone; a word has at most MOST_BITS bits. */
 enum { MOST_VALUES = 4000, MOST_BITS = 32 };
 
-/* A test: made by `op` of a body of `nvalues` values, on points of `box`; bit number `bit` of word number `word`. */
+/* A test, computed by `op` of a body with `nvalues` values, on the points of `box`; it is bit `bit` of word number
+ * `word`. */
 typedef struct Test {
   const Op *op;
   Box box;
   int32_t nvalues, word, bit;
 } Test;
 
-/* A word: its region, and how many bits it has so far; the field, once there is one. */
+/* A word: its region, the number of bits so far, and its field, once there is one. */
 typedef struct Word {
   Box box;
   int32_t bits, field;
 } Word;
 
-/* What a value has been compared to, in comparison number `round`. */
+/* The op with which a value was compared in comparison number `round`. */
 typedef struct Compared {
   int64_t round;
   const Op *with;
 } Compared;
 
-/* The pass at work. changes[f]: may field f change while the program runs, or does it hold other than bools and bytes?
- * compared: by the number of a value of the one side; round: how many comparisons there have been. */
+/* The state of the pass. changes[f]: may field f change while the program runs, or does it hold other values than bools
+ * and bytes? compared: by the number of a value on the left side of a comparison; round: the number of comparisons so
+ * far. */
 typedef struct Packer {
   Module *m;
   bool *changes;
@@ -59,8 +61,8 @@ typedef struct Packer {
   Compared compared[MOST_VALUES + 1];
 } Packer;
 
-/* A piece looked at. still, reads, root: by the number of a value; is it still, is it made
- * of a field, is it a test, is it an integer whose bools have been made tests? */
+/* The analysis of a piece, by the number of a value: still: it is still; reads: it depends on a field; root: it is a
+ * test; seen: it is an integer whose bools have been made tests. */
 typedef struct Look {
   const Piece *piece;
   bool *still, *reads, *root, *seen;
@@ -69,7 +71,7 @@ typedef struct Look {
 
 /* ---- which values are tests */
 
-/* Finds the fields that tests cannot be made of. */
+/* Finds the fields that tests cannot use. */
 static void find_changes(Packer *p) {
   const Module *m = p->m;
   p->changes = ARENA_ARRAY(m->arena, bool, m->nfields + 1);
@@ -83,7 +85,7 @@ static void find_changes(Packer *p) {
       p->changes[m->stencils[i].targets[t]] = true;
 }
 
-/* Is what `op` gives still, if its operands are? */
+/* Is the result of `op` still, if its operands are? */
 static bool is_still(const Packer *p, const Op *op) {
   Type t = op->results[0]->type;
   if (!type_is_scalar(t) || !(t == TY_BOOL || type_is_int(t)))
@@ -102,8 +104,8 @@ static bool is_still(const Packer *p, const Op *op) {
   }
 }
 
-/* Makes `v` a test, which is still and which something reads that is not: if it is a bool that reads a field; of an
- * integer the bools that it is made of. */
+/* Makes tests of `v`, a still value that a changing value uses: of itself, if it is a bool that depends on a field; if
+ * it is an integer, of the bools from which it is computed. */
 static void add_roots(Look *l, const Value *v) {
   if (v->type == TY_BOOL)
     l->root[v->id] = l->reads[v->id];
@@ -114,7 +116,7 @@ static void add_roots(Look *l, const Value *v) {
     add_roots(l, v->def->operands[i]);
 }
 
-/* Finds the tests of `piece`, whose values are numbered. */
+/* Finds the tests of `piece`, and numbers its values. */
 static Look look_at(const Packer *p, const Piece *piece) {
   int32_t n = body_number(piece->body);
   Look l = {.piece = piece, .n = n};
@@ -141,7 +143,7 @@ static Look look_at(const Packer *p, const Piece *piece) {
 
 /* ---- what it saves */
 
-/* Marks what of the body of `l` is needed, if tests are read from words. */
+/* Marks the values of the body of `l` that are needed if tests are read from words. */
 static const bool *needed(const Packer *p, const Look *l) {
   bool *need = ARENA_ARRAY(p->m->arena, bool, l->n + 1);
   for (const Op *op = l->piece->body->last; op; op = op->prev) {
@@ -152,10 +154,10 @@ static const bool *needed(const Packer *p, const Look *l) {
   return need;
 }
 
-/* The smallest type with so many bits. */
+/* The smallest type with `bits` bits. */
 static Type word_type(int32_t bits) { return bits <= 8 ? TY_U8 : bits <= 16 ? TY_U16 : TY_U32; }
 
-/* Are no more bytes read at a point, if the tests of `l` are read from a word? */
+/* If the tests of `l` are read from a word, does the piece read no more bytes at a point than before? */
 static bool pays(const Packer *p, const Look *l) {
   const bool *need = needed(p, l);
   int64_t saved = 0;
@@ -171,8 +173,8 @@ static bool pays(const Packer *p, const Look *l) {
 
 /* ---- which bit is whose */
 
-/* Are `x` and `y`, values of straight-line code, the same ops on the same operands? None of those of `x` is looked at
- * twice in one round. */
+/* Are `x` and `y`, values of straight-line code, the same ops on the same operands? Visits each value of `x` at most
+ * once in a round. */
 static bool same_value(Packer *p, const Op *x, const Op *y) {
   Compared *seen = &p->compared[x->results[0]->id];
   if (x == y || seen->round == p->round)
@@ -188,7 +190,7 @@ static bool same_value(Packer *p, const Op *x, const Op *y) {
   return true;
 }
 
-/* Has all that `op` is made of a value on the box? seen: by the number of a value, has it been looked at? */
+/* Have all accesses from which `op` is computed values on the box? seen: by the number of a value, was it visited? */
 static bool is_defined(const Module *m, const Op *op, const Box *box, bool *seen) {
   bool *mine = &seen[op->results[0]->id];
   if (*mine)
@@ -202,7 +204,7 @@ static bool is_defined(const Module *m, const Op *op, const Box *box, bool *seen
   return true;
 }
 
-/* The number of a word on `box` with room for a bit. */
+/* The number of a word on `box` with room for another bit. */
 static int32_t word_on(Packer *p, const Box *box) {
   for (int i = 0; i < p->nwords; i++)
     if (p->words[i].bits < MOST_BITS && box_equal(&p->words[i].box, box))
@@ -211,7 +213,7 @@ static int32_t word_on(Packer *p, const Box *box) {
   return p->nwords - 1;
 }
 
-/* The number of the test that `op`, of the piece of `l`, is: a new one, unless there is the same. */
+/* The number of the test `op` of the piece of `l`; a new one, unless an equal test exists. */
 static int32_t test_of(Packer *p, const Look *l, const Op *op) {
   Arena *a = p->m->arena;
   const Box *on = is_defined(p->m, op, &p->m->grid, ARENA_ARRAY(a, bool, l->n + 1)) ? &p->m->grid : &l->piece->box;
@@ -223,7 +225,7 @@ static int32_t test_of(Packer *p, const Look *l, const Op *op) {
   return p->ntests - 1;
 }
 
-/* Gives the tests of `l` their bits. Their numbers, by value; -1: it is none. */
+/* Assigns bits to the tests of `l`. Returns the number of each value's test, -1: it is none. */
 static const int32_t *tests_of(Packer *p, const Look *l) {
   int32_t *test = ARENA_ARRAY(p->m->arena, int32_t, l->n + 1);
   for (const Op *op = l->piece->body->first; op; op = op->next)
@@ -234,7 +236,8 @@ static const int32_t *tests_of(Packer *p, const Look *l) {
 
 /* ---- rewriting */
 
-/* A copy of `op` and of what it is made of at `b`. copies: by the number of a value, its copy, once there is one. */
+/* Copies `op`, with all values from which it is computed, to `b`. copies: by the number of a value, its copy, if there
+ * is one. */
 static Value *copy_value(Builder *b, const Op *op, Value **copies) {
   Value **mine = &copies[op->results[0]->id], **operands = ARENA_ARRAY(b->arena, Value *, op->noperands + 1);
   if (*mine)
@@ -250,7 +253,7 @@ static Value *copy_value(Builder *b, const Op *op, Value **copies) {
   return *mine = own->results[0];
 }
 
-/* The body that makes word number `w`. */
+/* The body that computes word number `w`. */
 static Block *making_body(const Packer *p, int32_t w) {
   Block *body = block_new(p->m->arena, NULL);
   Builder b = builder_at_end(p->m->arena, body);
@@ -267,7 +270,7 @@ static Block *making_body(const Packer *p, int32_t w) {
   return body;
 }
 
-/* Adds the field of word number `w` and what makes it, once. */
+/* Adds the field of word number `w`, and the `once` init that computes it. */
 static void add_word(Packer *p, int32_t w) {
   Module *m = p->m;
   Word *word = &p->words[w];
@@ -285,7 +288,7 @@ static void add_word(Packer *p, int32_t w) {
   ARENA_PUSH(m->arena, m->inits, m->ninits, st);
 }
 
-/* A body like that of a piece, with words in place of its tests, whose numbers are `test`. */
+/* A copy of `body` that reads words in place of its tests; `test`: the number of each value's test. */
 static Block *reading_body(const Packer *p, const Block *body, const int32_t *test) {
   static const int64_t here[MAX_RANK];
   Module *m = p->m;
@@ -312,7 +315,7 @@ static Block *reading_body(const Packer *p, const Block *body, const int32_t *te
 
 /* ---- the pass */
 
-/* The tests of each piece of each stencil, by value; NULL where they stay. */
+/* The tests of each piece of each stencil, by value; NULL for pieces whose tests are not packed. */
 static const int32_t ***find_tests(Packer *p) {
   Module *m = p->m;
   const int32_t ***tests = ARENA_ARRAY(m->arena, const int32_t **, m->nstencils + 1);
@@ -329,7 +332,7 @@ static const int32_t ***find_tests(Packer *p) {
   return tests;
 }
 
-/* Has the pieces of stencil `st` read words where tests[k] says so of piece k. */
+/* Makes each piece k of stencil `st` with tests[k] != NULL read words in place of its tests. */
 static void read_words(const Packer *p, Stencil *st, const int32_t *const *tests) {
   Piece *pieces = ARENA_ARRAY(p->m->arena, Piece, st->npieces);
   memcpy(pieces, st->pieces, sizeof *pieces * (size_t)st->npieces);

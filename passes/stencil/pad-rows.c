@@ -1,23 +1,22 @@
-/* pad-rows.c: rows whose pitch the launcher chooses. Kernels for GPUs move whole vectors, and whole 16 bytes by bulk
- * copies. That suits fields whose rows all begin at multiples of these sizes: because the extent of the last dimension
- * is such a multiple, or because rows in memory are longer than their points. This pass gives all fields with the
- * grid's last dimension a hidden param for the distance of their rows, by default the extent: then they are dense.
- * Option rest=R: kernels are made for grids whose last extent leaves R when divided by ROW_REST; for other grids there
- * are further kernels.
- *
- * A launch check requires that the param, row.pitch, is at least the extent. Fields of lists of points, which the
- * launcher fills, stay dense. Regions, outside rules and coordinates stay the same; cells between rows are not points.
+/* pad-rows.c: lets the launcher choose the distance of rows in memory (the pitch). Kernels for GPUs move whole vectors,
+ * and bulk copies whole 16 bytes. That requires rows that all begin at multiples of these sizes, because the extent of
+ * the last dimension is such a multiple, or because rows in memory are longer than their points.
  *
  *     field @A : f32 on [0 .. N - 1, 0 .. M - 1] pitch @row.pitch rest 14
  *
- * Option `rest=R` is the remainder of a row's number of points divided by 16, and fields then say `rest R`. Code may
- * use it: family warps then knows which of a lane's cells lie after the last column. Otherwise it would have to test
- * all cells of a vector, which costs registers. Such a kernel has `multiple M + 2 of 4`, and is launched if that holds.
+ * All fields with the grid's last dimension get the pitch `row.pitch`, a hidden param whose default is the extent, so
+ * that rows are dense by default. A launch check requires that it is at least the extent. Fields of lists of points,
+ * which the launcher fills, stay dense. Regions, outside rules and coordinates stay the same; cells between rows are
+ * not points. The pass does nothing if rows are whole 16 bytes for all params.
  *
- * The pass does nothing if rows are whole 16 bytes for all params. Otherwise lowerings ask the pitch instead of the
- * extent: kernels have `multiple row.pitch of 4`, and another kernel, `..._any`, `instead`. A vector that is partly
- * after the last point is loaded and stored whole (`idx.guard ... by 4`); the simulator treats its values there as
- * stale, and permits storing stale values there.
+ * Option `rest=R` is the remainder of a row's number of points divided by 16 (ROW_REST), and fields then say `rest R`.
+ * Kernels are made for grids with this remainder; for other grids there are further kernels. Family warps, for example,
+ * then knows which of a lane's cells lie after the last column. Otherwise it would have to test all cells of a vector,
+ * which costs registers. Such a kernel has `multiple M + 2 of 4`, and is launched if that holds.
+ *
+ * Lowerings use the pitch instead of the extent: kernels have `multiple row.pitch of 4`, and another kernel, `..._any`,
+ * `instead`. A vector that is partly after the last point is loaded and stored whole (`idx.guard ... by 4`); the
+ * simulator treats its values there as stale, and permits storing stale values there.
  *
  * The pass is not in the default pipeline. Plans on GPUs, and on the simulator of their kernels, run it on three
  * conditions: the extent under their params is not a multiple of 4 (with elements below 4 bytes, of 16 bytes); the
@@ -26,15 +25,15 @@
  * dense rows, unless `-passes=scalarize,history,probes,simplify,pad-rows,plan,planned` asks for others. */
 #include "passes/registry.h"
 
-/* May the rows of `f` be padded? Those of what the launcher fills, and of what has no memory, stay dense; so do those
- * that begin or end elsewhere than the grid's, which are not moved by vectors. */
+/* May the rows of `f` be padded? Not those of fields that the launcher fills or that have no memory, and not rows that
+ * begin or end elsewhere than the grid's, which are not moved by vectors. */
 static bool may_pad(const Module *m, const Field *f) {
   int x = m->grid.rank - 1;
   return type_is_scalar(f->type) && !f->derived && !f->series && affine_equal(f->box.lo[x], m->grid.lo[x]) &&
          affine_equal(f->box.hi[x], m->grid.hi[x]);
 }
 
-/* Bytes of an element of the fields whose rows may be padded, at least; 0: there is none such. */
+/* The size in bytes of the smallest element of the fields whose rows may be padded; 0 if there are none. */
 static int least_bytes(const Module *m) {
   int least = 0;
   for (int f = 0; f < m->nfields; f++) {
@@ -44,7 +43,7 @@ static int least_bytes(const Module *m) {
   return least;
 }
 
-/* Copies the lists that the pass changes: other modules may share them. */
+/* Copies the lists that the pass changes; other modules may share them. */
 static void own_lists(Module *m) {
   Scalar *scalars = m->scalars;
   Check *checks = m->checks;
@@ -62,7 +61,7 @@ static void own_lists(Module *m) {
     ARENA_PUSH(m->arena, m->fields, m->nfields, fields[i]);
 }
 
-/* The number of the hidden param, and the check that rows do not overlap. */
+/* Adds the hidden param, and the check that rows do not overlap. Returns the param's number. */
 static int32_t add_pitch(Module *m, Affine extent) {
   Block *expr = block_new(m->arena, NULL);
   Builder b = builder_at_end(m->arena, expr);

@@ -1,7 +1,14 @@
-/* probes.c: turns a probe into a stencil: the last of the step, whose target is a field of the probe's box without
- * memory of its own (Field.series). Lowerings treat it like any other field that nothing reads, so the tile that owns a
- * point stores it once. Pass series then turns these stores into stores of the probe's points alone. An init does the
- * same before the first step.
+/* probes.c: turns each probe into the last stencil of the step, whose target is a field `NAME.seen` on the probe's
+ * region without memory of its own (Field.series), and into an init that does the same before the first step.
+ *
+ *     probe rec = p at [..]     ->     stencil rec (rec.seen) = p     ->     store p, @series.rec[step % 128, point]
+ *
+ * The pass stands after `history`, so that older levels are those after the step. `time-tile` gives each level a field
+ * of its own. Lowerings treat these like any other fields that nothing reads: the tile that owns a point stores it
+ * once, and no halo value is stored. Directly after the lowering, pass `series` removes the fields: it replaces each of
+ * their stores by a store to the probe's *series*, a launch-time array that kernels write, if the probe records the
+ * step and a point of its list is there. The row is the step's number modulo 128 (`SERIES_ROWS`). Launches without a
+ * step move from the init sequence to the probe.
  *
  * A *list of points* (`PointList`) is a hidden field of i32 on the points' region: 1 + the number of the first point of
  * the list at that place, or 0 for none. If several points may be at one place, an array holds the next one. The
@@ -12,18 +19,10 @@
  * chooses, by the field's value, between the old value and the value with `EXPR` added; `up to N` is N such choices one
  * after the other.
  *
- * A probe becomes the last stencil of the step (pass `probes`, after `history`, so that older levels are those after
- * the step). Its target is a field of its own on the probe's region, `NAME.seen`; an init does the same before the
- * first step. `time-tile` gives each level such a field. From then on they are fields like others that nothing reads:
- * each lowering stores each of their points once, by the tile that owns it, and never a value of a halo. Directly after
- * the lowering pass `series` removes the fields: a store to the probe's *series*, a launch-time array that kernels
- * write, replaces each of their stores, if the probe records the step and a point of its list is there. The row is that
- * of the step modulo 128 (`SERIES_ROWS`). Launches without a step move from the init sequence to the probe.
- *
  * The cost: for a single point a test of the coordinates for each point and level; for a list one read of the i32 field
  * on its region in each launch. A kernel with a probe gets the step's number, which is set in the recorded graph before
  * each replay (`cuda-steps.c`); CUDA drivers before 12 record the launches again each time (`plan-replay.c`). The code
- * for a level of a probe is that of a stencil: with streamed tiles of many steps for the CPU compile time grows with
+ * for a level of a probe is that of a stencil: with streamed tiles of many steps for the CPU, compile time grows with
  * the number of probes.
  *
  * Launchers read rows from the series when the next sequence could overwrite one of them (`probes_have_room`), and at
@@ -32,8 +31,8 @@
 #include "passes/registry.h"
 #include "passes/stencil/alike.h"
 
-/* Makes the steps done of each `step` in `b`: before the first step (`init`) none, behind a step one more than its
- * number. */
+/* Replaces each `step` in `b` by the number of steps done: 0 before the first step (`init`), else the step's number
+ * plus 1. */
 static void set_steps(Arena *a, Block *b, bool init) {
   for (Op *op = b->first, *next; op; op = next) {
     next = op->next;
@@ -48,7 +47,7 @@ static void set_steps(Arena *a, Block *b, bool init) {
   }
 }
 
-/* The stencil, or `init`, of probe `p` with the target `field`. */
+/* The stencil (or, if `init`, the init) of probe `p`, with the target `field`. */
 static Stencil probe_stencil(const Module *m, const Probe *p, int32_t field, bool init) {
   Stencil st = {.name = p->name, .ntargets = 1, .npieces = 1, .loc = p->loc};
   st.targets = ARENA_NEW(m->arena, int32_t);
@@ -64,13 +63,13 @@ static Stencil probe_stencil(const Module *m, const Probe *p, int32_t field, boo
   return st;
 }
 
-/* The length of a row of probe `p`. */
+/* The length of a row of the series of probe `p`. */
 static Affine row_length(const Module *m, const Probe *p) {
   const PointList *l = probe_list(m, p);
   return l ? list_extent(m, l) : affine_const(1);
 }
 
-/* Adds field, array, init and stencil of probe number `i`. */
+/* Adds the field, array, init and stencil of probe number `i`. */
 static void add_probe(Module *m, int i) {
   Probe *p = &m->probes[i];
   Field f = {.name = arena_printf(m->arena, "%s.seen", p->name),
@@ -93,7 +92,7 @@ static void add_probe(Module *m, int i) {
   ARENA_PUSH(m->arena, m->stencils, m->nstencils, step);
 }
 
-/* The pass: a module without probes, or whose probes are written out already, stays as it is. */
+/* The pass. It leaves a module unchanged that has no probes, or whose probes are stencils already. */
 Module *pass_probes(PassContext *c, Module *m, int n, const PassOption *o) {
   (void)n, (void)o;
   if (!m->nprobes || m->probes[0].result >= 0)

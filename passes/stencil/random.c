@@ -20,14 +20,14 @@
 
 static Value *word(Builder *b, uint32_t x) { return build_int(b, TY_U32, x); }
 
-/* The two words of the product of `x` and `factor`, the upper one first. */
+/* The two words of x * factor, the upper one first. */
 static void product(Builder *b, Value *x, uint32_t factor, Value *out[2]) {
   Value *p = build2(b, OP_MUL, build_convert(b, TY_I64, x), build_int(b, TY_I64, factor));
   out[0] = build_convert(b, TY_U32, build2(b, OP_SHR, p, build_int(b, TY_I64, 32)));
   out[1] = build_convert(b, TY_U32, p);
 }
 
-/* Makes of the counter at `c` the four words that the key k0, k1 gives for it. */
+/* Replaces the counter at `c` by the four words that Philox computes from it with the key k0, k1. */
 static void rounds(Builder *b, Value *k0, Value *k1, Value *c[4]) {
   for (int i = 0; i < PHILOX_ROUNDS; i++) {
     Value *p[2], *q[2];
@@ -42,7 +42,7 @@ static void rounds(Builder *b, Value *k0, Value *k1, Value *c[4]) {
   }
 }
 
-/* Word number `which`, a u32 below `n`, of those at `w`. */
+/* Selects entry w[which * stride]; `which` is a u32 below `n`. */
 static Value *choose(Builder *b, Value *which, int n, int stride, Value *const *w) {
   Value *v = w[(n - 1) * stride];
   for (int i = n - 2; i >= 0; i--)
@@ -57,7 +57,7 @@ static Value *below(Builder *b, Value *x, Value *y) {
 }
 static Value *number(Builder *b, const Value *like, double x) { return build_float(b, like->type, x); }
 
-/* The polynomial of `x` with the `n` coefficients `c`. */
+/* The polynomial with the `n` coefficients `c` at `x`. */
 static Value *poly(Builder *b, int n, const double *c, Value *x) {
   Value *p = number(b, x, c[n - 1]);
   for (int i = n - 2; i >= 0; i--)
@@ -65,7 +65,7 @@ static Value *poly(Builder *b, int n, const double *c, Value *x) {
   return p;
 }
 
-/* The polynomial of `x` with the `n` coefficients `f`, in f32. */
+/* The polynomial with the `n` coefficients `f` at `x`, in f32. */
 static Value *poly_f32(Builder *b, int n, const float *f, Value *x) {
   double *c = ARENA_ARRAY(b->arena, double, n);
   for (int i = 0; i < n; i++)
@@ -73,7 +73,8 @@ static Value *poly_f32(Builder *b, int n, const float *f, Value *x) {
   return poly(b, n, c, x);
 }
 
-/* Brings `*y`, from 2^(1 - 2 most) to 1, into [sqrt(1/2), sqrt(2)) by a power of two; the logarithm of that power. */
+/* Scales `*y`, which lies between 2^(1 - 2 most) and 1, by a power of two into [sqrt(1/2), sqrt(2)). Returns the
+ * logarithm of that power. */
 static Value *scale(Builder *b, Value **y, int most) {
   Value *e = NULL, *none = number(b, *y, 0);
   for (int k = most; k >= 0; k = k == 0 ? -1 : k / 2) {
@@ -135,7 +136,7 @@ static Value *normal_f64(Builder *b, Value *k) {
   return build2(b, OP_COPYSIGN, build2(b, OP_DIV, v[0][0], v[0][1]), build_convert(b, TY_F64, side));
 }
 
-/* What `op`, random or normal, of f32 makes of the four words at `w`. */
+/* The result of `op`, a random or normal of f32, computed from the four words at `w`. */
 static Value *drawn_f32(Builder *b, const Op *op, Value *const *w) {
   Value *x = choose(b, build2(b, OP_BIT_AND, op->operands[RANDOM_DRAW], word(b, 3)), 4, 1, w);
   if (op->code == OP_NORMAL)
@@ -144,7 +145,7 @@ static Value *drawn_f32(Builder *b, const Op *op, Value *const *w) {
   return build2(b, OP_MUL, x, build_float(b, TY_F32, 0x1p-24));
 }
 
-/* The same of f64. */
+/* The same for f64. */
 static Value *drawn_f64(Builder *b, const Op *op, Value *const *w) {
   Value *which = build2(b, OP_BIT_AND, op->operands[RANDOM_DRAW], word(b, 1));
   Value *hi = build2(b, OP_SHR, choose(b, which, 2, 2, w), word(b, 5));
@@ -155,7 +156,7 @@ static Value *drawn_f64(Builder *b, const Op *op, Value *const *w) {
                                : build2(b, OP_MUL, build_convert(b, TY_F64, k), build_float(b, TY_F64, 0x1p-53));
 }
 
-/* Writes out the op `op` of body `body`. */
+/* Replaces `op` of body `body` by the operations that compute it. */
 static void expand(Arena *a, Block *body, Op *op) {
   Builder b = builder_before(a, op);
   bool wide = op->results[0]->type == TY_F64;
@@ -167,7 +168,7 @@ static void expand(Arena *a, Block *body, Op *op) {
   op_unlink(op);
 }
 
-/* Writes out all of the body; how many there were. */
+/* Does so for all random ops of the body. Returns their number. */
 static int64_t expand_body(Arena *a, Block *body) {
   int64_t n = 0;
   for (Op *op = body ? body->first : NULL, *next; op; op = next) {
@@ -180,7 +181,7 @@ static int64_t expand_body(Arena *a, Block *body) {
   return n;
 }
 
-/* The same of `n` stencils. */
+/* Does so for `n` stencils. Returns the number of replaced ops. */
 static int64_t expand_stencils(Arena *a, int n, Stencil *st) {
   int64_t all = 0;
   for (int i = 0; i < n; i++)
@@ -189,7 +190,7 @@ static int64_t expand_stencils(Arena *a, int n, Stencil *st) {
   return all;
 }
 
-/* The pass: a module that draws nothing stays as it is. */
+/* The pass. It leaves a module without random numbers unchanged. */
 Module *pass_random(PassContext *c, Module *m, int n, const PassOption *o) {
   (void)n, (void)o;
   int64_t all = expand_stencils(m->arena, m->ninits, m->inits) + expand_stencils(m->arena, m->nstencils, m->stencils);

@@ -1,41 +1,41 @@
-/* rounds.c: several rounds of a repeat one after the other, so that they may share a launch.
+/* rounds.c: unrolls several rounds of a repeat, so that they may share a launch.
  *
- * A round of a repeat is a launch or two, each of which reads and writes whole fields. Here the stencils of a round are
- * written T times in a row, before the stencils of a single round: the host makes T rounds by the first as long as so
- * many are left before the next evaluation, and single ones by the others (Repeat.tile). Which of the T rounds share a
- * launch is then the question that pass plan answers for all stencils of a step; they recompute halos as time steps in
- * a tile do. A name of the second round is "red.2".
+ * A round of a repeat is a launch or two, each of which reads and writes whole fields. This pass repeats the stencils
+ * of a round T times, in front of the stencils of a single round. The host runs T rounds by the first ones as long as
+ * that many are left before the next evaluation, and single rounds by the others (Repeat.tile). Which of the T rounds
+ * share a launch is then the decision of pass plan, as for all stencils of a step; they recompute halos as time steps
+ * in a tile do. A stencil of the second round is called, for example, "red.2".
  *
- * T is the most that divides the rounds between two evaluations (or all of them, where that is a constant and there is
- * no reduction) and makes no more than MOST_STENCILS stencils. It follows from the program alone, so that plans, which
- * name the stencils of a cut, fit a program on any machine. A cut that names stencils of a second round says T, as it
- * names those of so many; one that names none ends it. And -repeats=NAME:T (or -T=NAME:T) says it of repeat NAME: those
- * rounds share a launch then (cut.c).
+ * T is the largest number that divides the number of rounds between two evaluations (or the number of all rounds, if
+ * that is a constant and there is no reduction) and makes at most MOST_STENCILS stencils. It follows from the program
+ * alone, so that plans, which name the stencils of a cut, fit a program on any machine. A cut determines T if it names
+ * stencils of a second round: as many rounds as it names. -repeats=NAME:T (or -T=NAME:T) sets it for repeat NAME; those
+ * rounds then share a launch (cut.c).
  *
- * A repeat that is in no other, whose number of rounds is a constant, which no reduction looks at and which makes that
- * many stencils in all, is written out altogether: it is no repeat any more, and a tile may make several steps. Not in
- * the program of some stages of a step, for a part of the grid: it has one step to make, and its launches may be
- * joined.
+ * A repeat disappears altogether, unrolled completely, if it is in no other repeat, has a constant number of rounds, no
+ * reduction looks at it, and all its rounds together have that many stencils; then a tile may make several steps. The
+ * pass does not do so in the program of some stages of a step, for a part of the grid, because that has one step to
+ * make, and its launches may be joined.
  *
- * Rounds must be stencils alone, none of which leaves a part of a temp field out: that would be of the round before.
- */
+ * The rounds must consist of stencils only, and each stencil must write all of its temp fields: a part that it leaves
+ * out would be that of the round before. */
 #include "passes/launch/launch.h"
 #include "passes/registry.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The most stencils that T rounds may have, so that pass plan does not look at more than it has time for. */
+/* The most stencils in T rounds; with more, pass plan would have too many choices to examine. */
 enum { MOST_STENCILS = 8 };
 
-/* The most rounds that -repeats= may ask for, and the most stencils that they may come to. */
+/* The most rounds that -repeats= may ask for, and the most stencils in these rounds. */
 enum { MOST_ASKED = 64, MOST_WRITTEN = 256 };
 
-/* Stages up to this are numbered anew. */
+/* Stages are renumbered only up to this number. */
 enum { MOST_STAGES = 1 << 20 };
 
-/* The stencils of repeat `r`: from number *first on; how many. 0: it has updates, or repeats, or stencils of two
- * stages, or no stage to spare. */
+/* The number of stencils of repeat `r`; the first one is number *first. 0 if the repeat has updates or repeats,
+ * stencils of two stages, or no stage to spare. */
 static int stencils_of(const Module *m, int r, int *first) {
   const Repeat *x = &m->repeats[r];
   int n = 0;
@@ -54,7 +54,7 @@ static int stencils_of(const Module *m, int r, int *first) {
   return plain ? n : 0;
 }
 
-/* Does `st` leave a part of a temp field out? */
+/* Does `st` leave a part of a temp field unwritten? */
 static bool leaves_out(const Module *m, const Stencil *st) {
   bool found = false;
   for (int t = 0; t < st->ntargets; t++)
@@ -71,7 +71,8 @@ static int64_t common(int64_t a, int64_t b) {
   return a;
 }
 
-/* Why repeat `r` cannot make T rounds in a row, as far as its evaluations and its most rounds say; NULL: it can. */
+/* The reason why repeat `r` cannot make T rounds in a row, given its evaluations and its number of rounds; NULL if it
+ * can. */
 static const char *why_not_in_a_row(const Module *m, int r, int64_t T) {
   Affine most = m->repeats[r].most;
   int64_t all = most.n ? 0 : most.c, of = 0;
@@ -87,7 +88,7 @@ static const char *why_not_in_a_row(const Module *m, int r, int64_t T) {
              : NULL;
 }
 
-/* How many rounds of `n` stencils repeat `r` is to make in a row. */
+/* The number of rounds in a row for repeat `r`, with `n` stencils a round. */
 static int rounds_in_a_row(const Module *m, int r, int n) {
   int T = n <= MOST_STENCILS ? MOST_STENCILS / n : 1;
   while (T > 1 && why_not_in_a_row(m, r, T))
@@ -95,7 +96,7 @@ static int rounds_in_a_row(const Module *m, int r, int n) {
   return T;
 }
 
-/* Does a part of `cut` name stencil `st`? */
+/* Does some part of `cut` name stencil `st`? */
 static bool cut_names(const Module *m, const char *cut, const Stencil *st) {
   const char *name = said_name(m->arena, st);
   size_t length = strlen(name);
@@ -105,7 +106,7 @@ static bool cut_names(const Module *m, const char *cut, const Stencil *st) {
   return false;
 }
 
-/* Stencil `st` for round number `round` (from 1) of some, of stage `stage`, with bodies of its own. */
+/* A copy of stencil `st` for round number `round` (from 1), with stage `stage` and its own bodies. */
 static Stencil of_round(const Module *m, const Stencil *st, int round, int32_t stage) {
   Stencil out = *st;
   out.stage = stage;
@@ -118,8 +119,8 @@ static Stencil of_round(const Module *m, const Stencil *st, int round, int32_t s
   return out;
 }
 
-/* The same of repeat `r`, whose `n` stencils (0: it cannot be) are those from number `first` on, under the cut `cut`
- * (NULL: it is open); 1: single ones. */
+/* The number of rounds in a row for repeat `r`, whose `n` stencils begin with number `first` (n = 0: it is not
+ * suitable), under the cut `cut` (NULL: open); 1 for single rounds. */
 static int plain_rounds(const Module *m, int r, int first, int n, const char *cut) {
   bool plain = n > 0;
   for (int i = first; i < first + n; i++)
@@ -134,7 +135,7 @@ static int plain_rounds(const Module *m, int r, int first, int n, const char *cu
   return named > 1 && why_not_in_a_row(m, r, named) ? T : named;
 }
 
-/* Is what `s` says of rounds, if it does, "NAME:N,..." of repeats of `m`? Reports it if not. */
+/* Are the requests in `s`, "NAME:N,...", valid for repeats of `m`? Reports it if not. */
 static bool check_asked(PassContext *c, const Module *m, const Schedule *s) {
   if (s->repeats && m->part) {
     diag_error(c->diags, no_loc(),
@@ -160,8 +161,8 @@ static bool check_asked(PassContext *c, const Module *m, const Schedule *s) {
   return true;
 }
 
-/* Can repeat `r`, whose `n` stencils (0: it has others, too) are those from number `first` on, make T rounds in
- * a row, as `s` asks for? Reports it if not. */
+/* Can repeat `r` make T rounds in a row, as `s` asks? Its `n` stencils begin with number `first` (n = 0: it is not
+ * suitable). Reports the reason if not. */
 static bool check_rounds(PassContext *c, const Module *m, const Schedule *s, int r, int first, int n, int64_t T) {
   const char *why =
       n == 0 ? "it has updates or repeats in it, or reads 'round', which is updated" : why_not_in_a_row(m, r, T);
@@ -175,8 +176,8 @@ static bool check_rounds(PassContext *c, const Module *m, const Schedule *s, int
   return !why;
 }
 
-/* Writes the `n` stencils from number `first` on, those of repeat `r`, T times, and once more as those of the last
- * stage. */
+/* Repeats the `n` stencils from number `first` on, those of repeat `r`, T times, and once more with the last stage of
+ * the repeat. */
 static void write_out(Module *m, int r, int first, int n, int T) {
   Stencil *list = NULL;
   int32_t count = 0;
@@ -196,7 +197,8 @@ static void write_out(Module *m, int r, int first, int n, int T) {
   m->repeats[r].tile = T;
 }
 
-/* Writes the `n` stencils from number `first` on, those of repeat `r`, out as all of its rounds, and drops it. */
+/* Replaces the `n` stencils from number `first` on, those of repeat `r`, by all of its rounds, and removes the
+ * repeat. */
 static void dissolve(Module *m, int r, int first, int n, int rounds) {
   Stencil *list = NULL;
   int32_t count = 0;
@@ -219,7 +221,7 @@ static void dissolve(Module *m, int r, int first, int n, int rounds) {
   m->nrepeats = nleft;
 }
 
-/* Numbers the stages anew, so that they part only what updates and repeats part. */
+/* Renumbers the stages so that only updates and repeats separate stages. */
 static void compact_stages(Module *m) {
   int32_t last = module_last_stage(m), *now = ARENA_ARRAY(m->arena, int32_t, last + 1);
   bool *border = ARENA_ARRAY(m->arena, bool, last + 1);
@@ -240,7 +242,7 @@ static void compact_stages(Module *m) {
   }
 }
 
-/* The pass: all repeats that can. */
+/* The pass, for all suitable repeats. */
 Module *pass_rounds(PassContext *c, Module *m, int n, const PassOption *o) {
   static const Schedule open = {0};
   const Schedule *want = m->plan ? m->plan : c->schedule ? c->schedule : &open;

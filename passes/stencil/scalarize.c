@@ -1,21 +1,23 @@
-/* scalarize.c: fields and values of composite type taken apart into their scalar components, so that what follows knows
- * scalars only. A field of n components becomes n fields, a structure of arrays (the paper's ElemType, section 3.1),
- * and a Record remembers what they were.
+/* scalarize.c: replaces fields and values of composite type by their scalar components, because later passes know
+ * scalars only.
  *
- * Later passes know scalars only. A field `v` of a vector or struct type becomes one field for each component (`v.0`,
- * `s.xx`, `s.flux.2`), in its place, with the same box, rule and attributes; a constant outside is converted to the
- * component's type. A structure of arrays: neighbouring points of a component are neighbours in memory. The module gets
- * a *record* that says which fields `v` was made into; files and launchers see it as one field. The past `v@1` is taken
- * apart the same way, and its components are the pasts of those of `v`.
+ *     field s : struct { xx: f32, yy: f32 }     ->     field s.xx : f32    field s.yy : f32     and a record that these
+ * are s
  *
- * In bodies `construct` and `extract` dissolve: a composite value is the list of its components' values. An access
- * becomes an access of each component; those that nothing uses go with the next `simplify`. A module without composite
- * types is not changed. */
+ * A field `v` of a vector or struct type becomes one field for each component (`v.0`, `s.xx`, `s.flux.2`), in its
+ * place, with the same box, rule and attributes; a constant outside is converted to the component's type. The result is
+ * a structure of arrays (the paper's ElemType, section 3.1): neighbouring points of a component are neighbours in
+ * memory. A *record* of the module says which fields `v` has become; files and launchers see it as one field. The past
+ * `v@1` is split in the same way, and its components are the pasts of those of `v`.
+ *
+ * In bodies `construct` and `extract` disappear: a composite value is the list of its components' values. An access
+ * becomes an access of each component; unused ones disappear with the next `simplify`. A module without composite types
+ * is not changed. */
 #include "passes/passes.h"
 #include "passes/registry.h"
 
-/* Where things have gone: components of field f of the old module are the fields first[f] .. first[f] + n - 1. parts[v]
- * are the component values of value v of the body being rewritten (a scalar value: the value itself). */
+/* The state of the pass. The components of field f of the old module are the fields first[f] .. first[f] + n - 1.
+ * parts[v]: the component values of value v of the current body (of a scalar value: itself). */
 typedef struct Scalarize {
   Module *m;
   const Field *old;
@@ -89,10 +91,10 @@ static Value **operand_parts(const Scalarize *s, const Op *op, int32_t *n) {
   return out;
 }
 
-/* Does it read a field? */
+/* Does `op` read a field? */
 static bool reads_field(const Op *op) { return op_reads_field(op) || op->code == OP_BEHIND; }
 
-/* What builds a read as `op` is. */
+/* The function that builds a read of the same kind as `op`. */
 static Value *(*builder_of(const Op *op))(Builder *, Type, int, const int64_t *, int) {
   switch (op->code) {
   case OP_BEHIND: return build_behind;
@@ -102,7 +104,7 @@ static Value *(*builder_of(const Op *op))(Builder *, Type, int, const int64_t *,
   }
 }
 
-/* An access of each component of the field that `op` accesses. */
+/* Reads of all components of the field that `op` reads. */
 static Value **access_parts(const Scalarize *s, Op *op) {
   Builder b = builder_before(s->m->arena, op);
   int n = type_components(s->m, s->old[op->sym].type);
@@ -113,7 +115,7 @@ static Value **access_parts(const Scalarize *s, Op *op) {
   return out;
 }
 
-/* Rewrites one op; an op whose result is composite, and every extract, goes. */
+/* Rewrites one op. Removes an op with a composite result, and every extract. */
 static void split_op(const Scalarize *s, Op *op) {
   int32_t n;
   Value **parts = operand_parts(s, op, &n), *result = op->nresults ? op->results[0] : NULL;
@@ -159,7 +161,7 @@ static void split_stencils(Scalarize *s, int n, Stencil *st) {
   }
 }
 
-/* The pass: a module without composite types stays as it is. */
+/* The pass. It leaves a module without composite types unchanged. */
 Module *pass_scalarize(PassContext *c, Module *m, int n, const PassOption *o) {
   Scalarize s = {.m = m};
   int fields = m->nfields;

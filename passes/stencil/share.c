@@ -1,48 +1,49 @@
-/* share.c: what a stencil computes at several points beside each other, such as a flux at the faces of a cell, is
- * computed once: by a stencil of its own into a temp field, in front of the one that reads it at all these points.
- *
- * Values of a piece that are the same ops on the same fields, all offsets moved alike, are *members* of a class. A
- * class whose members lie at two points or more is *shared*, and a *root* if something reads it that is not shared.
- * Roots that take long enough become temp fields, and their members accesses of these:
+/* share.c: computes a value that a stencil computes at several neighbouring points, such as a flux at the faces of a
+ * cell, only once: a new stencil in front stores it to a temp field, which the old stencil reads at all these points.
  *
  *     stencil fall(U)[G] = U - k * (flux(U, U[1,0]) - flux(U[-1,0], U))
  *  -> stencil fall.shared(F)[..] = flux(U, U[1,0])
  *     stencil fall(U)[..] = U - k * (F - F[-1,0])
  *
- * Values that are the same ops on accesses whose offsets differ by the same vector are a *class*. Those classes whose
- * values lie at two points or more, at most two from each other in a dimension, are shared; of these become fields the
- * ones that something else than shared values reads, that take 10 additions or more, and without which the piece and
- * they would take longer: a field counts 28 additions, and all must save a tenth of the piece (`shared_...`, `kept_...`
- * in `tuning.def`). All lie on one box, as far as they are read, if each access is defined there, by a rule or because
- * it lies in its field; else those with the same reach do, and others get another stencil. What is made is looked at
- * again. Where the box would leave the grid, the field is periodic if all that it is made of is, and clamps or mirrors
- * if that does and is of one point alone; else strips along the grid's edges go on computing all by themselves. Ops and
- * their order are the same, so values are to the bit, but where a product and a sum are parted that were rounded once.
+ * Which values: values of a piece that are the same ops on accesses whose offsets differ by the same vector are
+ * *members* of a *class* (alike.h). A class is *shared* if its members lie at two points or more, at most two apart in
+ * a dimension. It is a *root*, and becomes a temp field, if a value that is not shared uses it, if it takes 10
+ * additions or more, and if piece and roots would take longer without it: a field counts 28 additions. In all, the
+ * roots must save a tenth of the piece (`shared_...`, `kept_...` in `tuning.def`). The pass then looks at what it has
+ * made again.
  *
- * What two neighbours in a row have in common is left alone, for a row's loop takes it over from round to round, and
- * keeps it in a register (ir/carries.c); rows=1: it is shared, too.
+ * Where: all fields lie on one box, as large as they are read, if each access is defined there, by a rule or because it
+ * lies in its field; otherwise those roots that reach equally far do, and others get another stencil. If the box would
+ * leave the grid, the field is periodic if all its inputs are; it clamps or mirrors if all its inputs do so and each
+ * root depends on one point only. Otherwise strips along the grid's edges keep computing all values themselves.
  *
- * `-stats` says how many stencils were made. They are called `NAME.shared`, also in `-fuse=`; a cut that names
- * stencils, but none of these, leaves the pass out, and so do `-fuse=none` and `-schedule=naive`, under which the
- * fields would go through memory. GPUs' threads compute for several points and keep values in registers; there nothing
- * is done, nor in a part of a grid. */
+ * Ops and their order stay the same, so values stay the same to the bit, unless a product and a sum that were rounded
+ * once are separated.
+ *
+ * A value that two neighbours in a row have in common is not shared, because the loop over the row keeps it in a
+ * register from one iteration to the next (ir/carries.c). rows=1 shares it, too.
+ *
+ * `-stats` prints how many stencils were made. They are called `NAME.shared`, also in `-fuse=`. A cut that names
+ * stencils, but none of these, disables the pass, and so do `-fuse=none` and `-schedule=naive`, with which the fields
+ * would go through memory. Nothing is shared for GPUs, whose threads compute several points and keep such values in
+ * registers, nor in a part of a grid. */
 #include "passes/base/tuning.h"
 #include "passes/registry.h"
 #include "passes/stencil/alike.h"
 
 #include <string.h>
 
-/* Bodies of more values are left alone; members are at most so many points from each other. MOST_ROUNDS: times that
- * what was made for a stencil is looked at again. */
+/* Bodies of more than MOST_VALUES values are left alone. Members are at most MOST_SHIFT points from the first one.
+ * MOST_ROUNDS: how often the pass looks at a stencil, and at those made from it, again. */
 enum { MOST_VALUES = 4000, MOST_SHIFT = 2, MOST_ROUNDS = 3 };
 
-/* A piece looked at. shared[c]: of the class whose first member is c. */
+/* The analysis of a piece. shared[c]: is the class with the first member c shared? */
 typedef struct Share {
   Alike a;
   bool *shared;
 } Share;
 
-/* Which module; rows: whether what a row's neighbours have in common is shared, too. */
+/* The module and the option rows: are values shared that only neighbours in a row have in common? */
 typedef struct Sharing {
   Module *m;
   bool rows;
@@ -50,8 +51,8 @@ typedef struct Sharing {
 
 /* ---- which to keep */
 
-/* Finds which classes have members at several points, none of them too far from the first. Two that are neighbours in a
- * row do not count, but for `rows`. */
+/* Finds the classes with members at several points, none of them too far from the first one. Two points that are
+ * neighbours in a row do not count, except with `rows`. */
 static void find_shared(Share *s, bool rows) {
   const Alike *a = &s->a;
   s->shared = ARENA_ARRAY(a->m->arena, bool, a->n + 1);
@@ -65,7 +66,7 @@ static void find_shared(Share *s, bool rows) {
   }
 }
 
-/* Marks the roots: shared classes that values which are not shared use, floats that take long enough. */
+/* Marks the roots: shared classes of floats that are expensive enough and that values use which are not shared. */
 static void find_roots(Share *s, const Block *body) {
   Alike *a = &s->a;
   for (const Op *op = body->first; op; op = op->next)
@@ -81,7 +82,7 @@ static void find_roots(Share *s, const Block *body) {
     }
 }
 
-/* The piece `piece` of stencil `st`, and what of it to keep. */
+/* Analyses piece `piece` of stencil `st` and chooses its roots. */
 static Alike look_at(const Sharing *h, int st, int piece) {
   const Block *body = h->m->stencils[st].pieces[piece].body;
   Share s = {.a = alike_look(h->m, st, piece, ORDER_SAME)};
@@ -94,9 +95,10 @@ static Alike look_at(const Sharing *h, int st, int piece) {
 
 /* ---- where */
 
-/* The boxes of what is shared: its field's, and what it is read on, which leaves strips of the piece out that go on
- * computing it. rule: the field's, by which it goes on beyond its box as what it is made of does, OUTSIDE_NONE: it does
- * not; here: all roots are made of values of one point, and the field has those of the point itself. */
+/* The boxes for the roots. field: the box of their fields; reads: the points of the piece that read them; strip: the
+ * other points of the piece, which keep computing all values. rule: the rule by which the fields continue beyond their
+ * box, OUTSIDE_NONE: none. here: all roots depend on one point only, and the fields hold the values for the point
+ * itself. */
 typedef struct Places {
   Box field, reads, strip[2 * MAX_RANK];
   int nstrips;
@@ -104,20 +106,20 @@ typedef struct Places {
   bool here;
 } Places;
 
-/* Is `box` the whole grid in dimension `d`? */
+/* Does `box` span the whole grid in dimension `d`? */
 static bool is_whole(const Alike *s, const Box *box, int d) {
   return affine_equal(box->lo[d], s->m->grid.lo[d]) && affine_equal(box->hi[d], s->m->grid.hi[d]);
 }
 
-/* Is a piece on `box`, which is the whole grid in dimension `d`, sure to have points enough for strips of `n` points
- * there? One is no question: of an empty grid nothing is run. */
+/* Has a piece on `box`, which spans the whole grid in dimension `d`, surely enough points there for strips of `n`
+ * points in all? One point is always there, because nothing runs on an empty grid. */
 static bool has_room(const Alike *s, const Box *box, int d, int64_t n) {
   Box strips = *box;
   strips.hi[d] = affine_add_const(box->lo[d], n - 1);
   return is_whole(s, box, d) && (n <= 1 || points_inside(s->m, &strips, box, d));
 }
 
-/* Leaves `by` points out of p->reads at its lower end in dimension `d`, or at its upper one. */
+/* Takes a strip of `by` points from p->reads, at its upper or lower end in dimension `d`. */
 static void leave_out(Places *p, int d, bool upper, int64_t by) {
   Box *strip = &p->strip[p->nstrips++];
   *strip = p->reads;
@@ -130,8 +132,8 @@ static void leave_out(Places *p, int d, bool upper, int64_t by) {
   }
 }
 
-/* Gives the field `low` and `high` points more in dimension `d`, where the grid has them; else strips are left out.
- * False: it is not sure that there are points enough. */
+/* Extends the fields' box by `low` and `high` points in dimension `d`, if the grid has them; otherwise takes strips
+ * from the piece. False if there may be too few points for strips. */
 static bool find_room(const Alike *s, const Box *box, int d, int64_t low, int64_t high, Places *p) {
   bool below = kept_reaches(s->m->grid.lo[d], -low, box->lo[d]),
        above = kept_reaches(box->hi[d], high, s->m->grid.hi[d]);
@@ -144,7 +146,7 @@ static bool find_room(const Alike *s, const Box *box, int d, int64_t low, int64_
   return (below && above) || has_room(s, box, d, (below ? 0 : -low) + (above ? 0 : high));
 }
 
-/* Finds them for a piece on `box`; false: there are none. */
+/* Finds the boxes for a piece on `box`; false if there are none. */
 static bool find_places(const Alike *s, const Box *box, Places *p) {
   int64_t low[MAX_RANK], high[MAX_RANK];
   bool ok = true;
@@ -157,7 +159,7 @@ static bool find_places(const Alike *s, const Box *box, Places *p) {
   return ok;
 }
 
-/* Leaves of the roots those alone that reach as far as the one that takes longest. */
+/* Keeps only the roots that reach as far as the most expensive one. */
 static void keep_one_reach(Alike *s) {
   int32_t longest = -1;
   double most = -1;
@@ -174,7 +176,7 @@ static void keep_one_reach(Alike *s) {
       }
 }
 
-/* Finds places where all that is computed for the roots is defined. */
+/* Finds boxes on which all accesses of the roots are defined. */
 static bool find_safe_places(const Alike *s, const Box *box, Places *p) {
   return find_places(s, box, p) && (box_equal(&p->field, box) || kept_is_defined(s, &p->field));
 }
@@ -189,7 +191,7 @@ static int32_t add_field(Module *m, const Stencil *st, Type t, const Places *p) 
   return m->nfields - 1;
 }
 
-/* Puts stencil `made` in front of stencil number `at` of `m`. */
+/* Inserts stencil `made` before stencil number `at` of `m`. */
 static void insert_stencil(Module *m, int at, Stencil made) {
   Stencil *list = NULL;
   int32_t n = 0;
@@ -202,7 +204,8 @@ static void insert_stencil(Module *m, int at, Stencil made) {
   m->nstencils = n;
 }
 
-/* Says that a grid that is not empty has points in dimension `d`: strips of one point lie in it. */
+/* Adds the launch check that a grid which is not empty has points in dimension `d`, so that strips of one point lie
+ * inside it. */
 static void say_has_points(Module *m, int d) {
   Affine last = affine_sub(m->arena, m->grid.hi[d], m->grid.lo[d]);
   Box *grid = ARENA_NEW(m->arena, Box);
@@ -212,7 +215,7 @@ static void say_has_points(Module *m, int d) {
     ARENA_PUSH(m->arena, m->checks, m->nchecks, k);
 }
 
-/* Puts the stencil of the roots in front of their piece's, which then reads them. */
+/* Inserts the stencil of the roots before that of their piece, and makes the piece read their fields. */
 static void apply(const Alike *s, const Places *p) {
   Module *m = s->m;
   Stencil *old = &m->stencils[s->st];
@@ -250,7 +253,7 @@ static void apply(const Alike *s, const Places *p) {
 
 /* ---- the pass */
 
-/* Shares what pays in the main piece of stencil number `st`, which becomes number st + 1; false: nothing does. */
+/* Shares values of the main piece of stencil number `st`, which then becomes number st + 1; false if nothing pays. */
 static bool share_once(const Sharing *h, int st) {
   Module *m = h->m;
   int piece = main_piece_number(m->arena, &m->stencils[st]);
@@ -271,16 +274,16 @@ static bool share_once(const Sharing *h, int st) {
   return true;
 }
 
-/* May what stencil number `i` computes be shared? Not if it computes few points, nor
- * behind a stencil of pass history, which a launch makes together with the one behind it. */
+/* May values of stencil number `i` be shared? Not if it computes few points, and not if it stands behind a stencil of
+ * pass history, because both share a launch. */
 static bool is_open(const Module *m, int i) {
   const Stencil *st = &m->stencils[i];
   return !is_probe_stencil(m, st) && !is_history_stencil(m, st) && (i == 0 || !is_history_stencil(m, st - 1)) &&
          !stencil_is_thin(m, st);
 }
 
-/* Shares what pays in stencil number `at`, in what is left of it, and in what is made for it; the number of stencils
- * made, behind which it stands then. */
+/* Shares values of stencil number `at`, of the rest of it, and of the stencils made from it. Returns the number of new
+ * stencils; the old one then stands behind them. */
 static int share_stencil(const Sharing *h, int at, int rounds) {
   int made = 0;
   while (rounds-- > 0 && is_open(h->m, at + made) && share_once(h, at + made))
@@ -288,15 +291,15 @@ static int share_stencil(const Sharing *h, int at, int rounds) {
   return made;
 }
 
-/* Is each stencil of the step to be a launch by itself, or a cut asked for that names them? */
+/* Is each stencil of the step a launch by itself, or does a requested cut name stencils? */
 static bool says_launches(const Schedule *want) {
   const char *cut = want ? want->fuse : NULL;
   return want && (want->family == FAMILY_NAIVE ||
                   (cut && strcmp(cut, "all") != 0 && strcmp(cut, "auto") != 0 && !strstr(cut, ".shared")));
 }
 
-/* The pass: nothing is done for targets with threads, whose threads have registers for what they compute for several
- * points, nor for a part of a grid, nor where every stencil is a launch: what is shared would go through memory. */
+/* The pass. It does nothing for targets with threads, which keep such values in registers, for a part of a grid, and if
+ * every stencil is a launch, because the fields would go through memory. */
 Module *pass_share(PassContext *c, Module *m, int n, const PassOption *o) {
   int64_t made = 0;
   bool ok = true;

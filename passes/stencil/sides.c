@@ -1,14 +1,20 @@
-/* sides.c: edges of a field that have rules of their own, written out. An access then gives what is where the field's
- * rules lead, as all lowerings know them, and stencils choose by the coordinate what that becomes beyond an edge: its
- * sign changed, twice a number less it, or a constant. Which edges an access may leave is seen from offsets and
- * regions: others cost nothing. Two constants that differ, or a constant beside signs, are such choices behind all
- * others, and the access clamps there. The field's rules are `apart` from then on; the reference knows them natively.
- * A mirror that may change more than the point must come back into the region at once: a launch check says so, which
- * the front end has made, or this pass for IR that comes without. */
+/* sides.c: expresses rules for single edges (sides) of a field as choices by the coordinate.
+ *
+ *     field p outside [mirror odd .. 0]     p[-1]     ->     field p outside clamp     if idx(0) - 1 < 0 then -p[-1]
+ * mirrored else p[-1]
+ *
+ * An access itself reads the value to which one rule for the dimension leads, as all lowerings support it. A select
+ * then gives the value that an access beyond an edge has: the negative value, twice a number minus the value, or a
+ * constant. Offsets and regions show which edges an access may leave; others cost nothing. If two sides have different
+ * constants, or a constant stands beside a sign, the constants are selected last, and the access clamps there. The pass
+ * marks the field's rules as `apart`; the reference supports rules for sides directly.
+ *
+ * A mirrored access that changes more than the point must come back into the region at once. A launch check ensures
+ * that; the front end has made it, or this pass makes it for IR without one. */
 #include "passes/launch/launch.h"
 #include "passes/registry.h"
 
-/* The work on the accesses of one body, whose points are those of `box`. */
+/* The state of the pass on one body, for the points of `box`. */
 typedef struct Writing {
   PassContext *c;
   Module *m;
@@ -23,7 +29,7 @@ static bool leaves(const Writing *w, const Op *op, int s) {
                           : access_leaves(w->m, w->box, op->sym, op->off, s / 2, s % 2);
 }
 
-/* The same, and does a rule change what it gives there? */
+/* May the access `op` leave its field beyond side `s`, and does the side's rule change the value? */
 static bool is_changed(const Writing *w, const Op *op, int s) {
   const Field *f = &w->m->fields[op->sym];
   const Side *side = &f->sides[s];
@@ -31,7 +37,7 @@ static bool is_changed(const Writing *w, const Op *op, int s) {
   return changes && leaves(w, op, s);
 }
 
-/* Does the access `op` reach beyond side `s`? */
+/* Builds the test that the access `op` reaches beyond side `s`. */
 static Value *is_beyond(Builder *b, const Module *m, const Op *op, int s) {
   const Field *f = &m->fields[op->sym];
   int d = s / 2;
@@ -42,7 +48,7 @@ static Value *is_beyond(Builder *b, const Module *m, const Op *op, int s) {
   return build2(b, s % 2 ? OP_GT : OP_LT, at, build_affine(b, m, s % 2 ? f->box.hi[d] : f->box.lo[d]));
 }
 
-/* What `v`, of field `f`, is seen across the odd side `s`. */
+/* Builds the value that `v`, read from field `f`, has beyond the odd side `s`. */
 static Value *across(Builder *b, const Module *m, const Field *f, const Side *s, Value *v) {
   Type as = odd_type(f->type);
   Value *x = build_convert(b, as, v), *about = NULL;
@@ -55,7 +61,7 @@ static Value *across(Builder *b, const Module *m, const Field *f, const Side *s,
   return build_convert(b, f->type, x);
 }
 
-/* Has box `b` points? 1: yes; 0: never; -1: that depends on params. */
+/* Has box `b` points? 1: yes; 0: never; -1: params decide. */
 static int has_points(const Box *b) {
   int points = 1;
   int64_t length;
@@ -67,14 +73,14 @@ static int has_points(const Box *b) {
   return points;
 }
 
-/* Does check `k` hold wherever there are points in `box`? */
+/* Does check `k` apply whenever there are points in `box`? */
 static bool is_of_all(const Check *k, const Box *box) {
   const Box *const *unless = k->unless_empty;
   return !k->covered && (!unless[0] || (!unless[1] && box_equal(unless[0], box)));
 }
 
-/* An access that is mirrored where more changes than the point has to come back into the region at once: adds a launch
- * check of that, unless there is one. A part has its grid's. */
+/* For a mirrored access that changes more than the point: adds a launch check that it comes back into the region at
+ * once, unless there is one. A part has the checks of its grid. False after an error. */
 static bool check_once(const Writing *w, const Op *op, int s) {
   const Field *f = &w->m->fields[op->sym];
   int d = s / 2;
@@ -107,7 +113,7 @@ static bool check_once(const Writing *w, const Op *op, int s) {
   return !never;
 }
 
-/* Writes out the access `op`. False after an error. */
+/* Rewrites the access `op`. False after an error. */
 static bool write_access(Writing *w, Op *op) {
   const Field *f = &w->m->fields[op->sym];
   int rank = w->m->grid.rank;
@@ -138,7 +144,7 @@ static bool write_access(Writing *w, Op *op) {
   return true;
 }
 
-/* Writes out the accesses of `body` at the points of `box`. False after an error. */
+/* Rewrites the accesses of `body` at the points of `box`. False after an error. */
 static bool write_body(Writing *w, const Box *box, Block *body) {
   w->box = box;
   w->body = body;
@@ -151,7 +157,7 @@ static bool write_body(Writing *w, const Box *box, Block *body) {
   return true;
 }
 
-/* The same of `n` stencils. */
+/* Rewrites the accesses of `n` stencils. False after an error. */
 static bool write_stencils(Writing *w, int n, Stencil *st) {
   for (int i = 0; i < n; i++)
     for (int k = 0; k < st[i].npieces; k++)
@@ -160,7 +166,7 @@ static bool write_stencils(Writing *w, int n, Stencil *st) {
   return true;
 }
 
-/* Are there fields whose edges are to be written out? Reports one of composite type. */
+/* Has the module fields with rules for sides? Sets *bad, and reports it, if such a field has a composite type. */
 static bool has_sides(PassContext *c, const Module *m, bool *bad) {
   bool any = false;
   *bad = false;
@@ -176,7 +182,7 @@ static bool has_sides(PassContext *c, const Module *m, bool *bad) {
   return any;
 }
 
-/* The pass: a module whose fields have a rule for each dimension at most stays as it is. */
+/* The pass. It leaves a module unchanged whose fields have at most one rule for each dimension. */
 Module *pass_sides(PassContext *c, Module *m, int n, const PassOption *o) {
   Writing w = {.c = c, .m = m};
   bool bad;

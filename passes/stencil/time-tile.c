@@ -1,16 +1,16 @@
-/* time-tile.c: the time step unrolled: the list of stencils repeated once for each time level of a tile. */
+/* time-tile.c: unrolls the time step: repeats the list of stencils once for each time level of a tile. */
 #include "passes/launch/launch.h"
 #include "passes/plan/asked.h"
 #include "passes/registry.h"
 
-/* The number of levels: the option's, which ends the plan, the plan's, or what the schedule comes to. 0 after an error.
- */
+/* The number of levels: that of the option (`asked`), which ends the plan, that of the plan, or the one that the
+ * schedule implies. 0 after an error. */
 static int levels_of(PassContext *c, Module *m, int asked) {
   Schedule s = {0};
   if (asked)
     m->plan = m->plan && m->plan->T == asked ? m->plan : NULL;
   if (asked || m->plan)
-    return asked ? asked : m->plan->edges == EDGES_STEPS ? 1 : m->plan->T; /* frame_new repeats what is repeated */
+    return asked ? asked : m->plan->edges == EDGES_STEPS ? 1 : m->plan->T; /* frame_new unrolls the step in this case */
   return schedule_resolve(c, m, c->schedule, &s) ? s.T : 0;
 }
 
