@@ -1,10 +1,10 @@
-/* backend/amdgpu-lanes.c: values of other lanes on AMD GPUs: by DPP, which a vector instruction reads its operand
- * through, and by v_permlanex16 where it exists; through the LDS only where these do not reach.
+/* backend/amdgpu-lanes.c: values of other lanes on AMD GPUs: by DPP, a modifier through which a vector instruction
+ * reads its operand, and by v_permlanex16 where it exists; through the LDS only where these do not reach.
  *
- * DPP moves within rows of 16 lanes; on gfx9 a whole wave can be shifted by one lane, and v_permlanex16 of gfx10 and
- * later takes any lanes of the other row of a wave of 32. Lanes for which a shuffle promises nothing get what that
- * brings along. Every lane that counts has a partner that is on, for all of a warp are there; so bound_ctrl is set,
- * which lets LLVM put the move into the instruction that uses the value. */
+ * DPP moves values within rows of 16 lanes. On gfx9 a whole wave can be shifted by one lane, and v_permlanex16 of gfx10
+ * and later takes any lanes of the other row of a wave of 32. Lanes for which a shuffle promises nothing get arbitrary
+ * values. Every lane that counts has an active partner, for all lanes of a warp are active; so bound_ctrl is set, which
+ * lets LLVM merge the move into the instruction that uses the value. */
 #include "backend/emit.h"
 
 /* Controls of DPP, to which distances and masks are added. */
@@ -18,12 +18,12 @@ enum {
   ROW_HALF_MIRROR = 0x141,
   ROW_XMASK = 0x160
 };
-/* How many shifts by one lane are cheaper than the LDS, and lanes of a row. */
+/* How many shifts by one lane are cheaper than the LDS; the lanes of a row. */
 enum { MOST_SHIFTS = 3, ROW = 16 };
 
 static LLVMValueRef constant(Emit *e, unsigned n) { return LLVMConstInt(e->i32, n, 0); }
 
-/* `x` of the lanes that `control` names; where there are none, that of `old`, or without `old` anything. */
+/* `x` of the lanes that `control` names; where there is no such lane, `old`, or without `old` any value. */
 static LLVMValueRef dpp(Emit *e, LLVMValueRef old, LLVMValueRef x, int control) {
   LLVMValueRef any = LLVMConstInt(e->i1, old == NULL, 0), all = constant(e, 15);
   LLVMValueRef args[] = {old ? old : LLVMGetPoison(e->i32), x, constant(e, (unsigned)control), all, all, any};
@@ -46,8 +46,8 @@ static LLVMValueRef far_lane(Emit *e, bool up, LLVMValueRef x, int by) {
                         (LLVMValueRef[]){LLVMBuildShl(b, other, constant(e, 2), ""), x});
 }
 
-/* The control under which all lanes of a row get what the lane gives whose number differs in the bits of `by`, on gfx9;
- * -1: there is none. */
+/* The DPP control on gfx9 by which all lanes of a row get the value of the lane whose number differs in the bits of
+ * `by`; -1: there is none. */
 static int differing_control(int by) {
   int quad = 0;
   for (int i = 0; i < 4; i++)
@@ -55,8 +55,8 @@ static int differing_control(int by) {
   return by < 4 ? quad : by == 7 ? ROW_HALF_MIRROR : by == 8 ? ROW_ROR + 8 : (by == ROW - 1 ? ROW_MIRROR : -1);
 }
 
-/* `x` through no instruction. LLVM's pass that puts DPP into the instruction that uses its result (GCNDPPCombine, LLVM
- * 22) takes the result away from a pair of registers of which packed arithmetic uses both, too; it does not look
+/* `x` through no instruction. LLVM's pass that merges DPP into the instruction that uses its result (GCNDPPCombine,
+ * LLVM 22) removes the result from a pair of registers both of which packed arithmetic uses, too; it does not look
  * through assembly. */
 static LLVMValueRef apart(Emit *e, LLVMValueRef x) {
   LLVMTypeRef t = LLVMFunctionType(e->i32, &e->i32, 1, 0);
@@ -64,8 +64,8 @@ static LLVMValueRef apart(Emit *e, LLVMValueRef x) {
   return LLVMBuildCall2(e->here.b, t, nothing, &x, 1, "");
 }
 
-/* `x` of the lane of the same row that shuffle up or down asks for, where no more than the lanes of one trade values;
- * NULL: where more do. */
+/* `x` of the lane of the same row that shuffle up or down asks for, if only the lanes of one row exchange values; else
+ * NULL. */
 static LLVMValueRef within_row(Emit *e, Opcode code, LLVMValueRef x, int by) {
   if (kernel_lanes(e->k) > ROW || code == OP_SHUFFLE)
     return NULL;
@@ -95,9 +95,9 @@ static int partner(Opcode code, int i, int by) {
   return code == OP_SHUFFLE ? i ^ by : code == OP_SHUFFLE_UP ? i - by : i + by;
 }
 
-/* `x` of the lanes that shuffle `code` asks for in the other row. Four bits for each lane of a row say which it takes:
- * where the lanes of one row ask and the others do not, what those ask for; all bits set or none, which need no
- * register, where nobody asks. */
+/* `x` of the lanes of the other row that shuffle `code` asks for. Four bits for each lane of a row name its source: if
+ * the lanes of one row ask and those of the other do not, the source of those that ask. If no lane asks, all bits are
+ * set, or none, which needs no register. */
 static LLVMValueRef other_row(Emit *e, Opcode code, LLVMValueRef x, int by) {
   unsigned which[2] = {0, 0};
   for (int i = 0; i < ROW; i++) {

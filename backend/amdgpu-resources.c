@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The number that the line ".KEY: NUMBER" gives, where `line` is one, else `otherwise`. `line` is behind its spaces. */
+/* The NUMBER of the line ".KEY: NUMBER" if `line` is one, else `otherwise`. `line` begins after its spaces. */
 static int32_t number_of(const char *line, const char *key, int32_t otherwise) {
   size_t n = strlen(key);
   return strncmp(line, key, n) == 0 ? atoi(line + n) : otherwise;
 }
 
-/* Takes from `line` what it says. */
+/* Reads the resource that `line` states into `r`. */
 static void read_line(const char *line, KernelResources *r) {
   r->registers = number_of(line, ".vgpr_count:", r->registers);
   r->scalar_registers = number_of(line, ".sgpr_count:", r->scalar_registers);
@@ -55,8 +55,8 @@ bool amdgpu_resources(const char *assembly, const char *kernel, KernelResources 
   return here;
 }
 
-/* The key is the same in both. In assembly ": NUMBER" is behind it, in an object a number of MessagePack, whose first
- * byte is 0 for 0 alone. */
+/* The key is the same in assembly and objects. In assembly ": NUMBER" follows it, in an object a number of MessagePack,
+ * whose first byte is 0 for 0 alone. */
 bool amdgpu_has_private(const char *code, size_t n) {
   static const char key[] = ".private_segment_fixed_size";
   const char *end = code + n, *at = code;

@@ -1,6 +1,6 @@
 /* backend/amdgpu.c: AMD GPUs: code objects, for the HIP runtime to load. Kernels take their explicit arguments only.
  *
- * What was counted of its code: docs/lab/amd.md. */
+ * Counts of its code: docs/lab/amd.md. */
 #include "backend/emit.h"
 
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 /* LLVM's number of the calling convention amdgpu_kernel. */
 enum { AMDGPU_KERNEL = 91 };
 
-/* A processor: lanes of a wave, KiB of LDS a block may have, of vector registers a compute unit has, compute units of
- * the family's largest part; of that part the GB/s of its memory and the 1e9 additions of f32 and f64 a second (half of
- * the vector FLOPS that are stated, about): for estimates only. */
+/* A processor: lanes of a wave, KiB of LDS that a block may have, KiB of vector registers of a compute unit, compute
+ * units of the family's largest part; the GB/s of that part's memory and its 1e9 additions of f32 and f64 a second
+ * (about half of the stated vector FLOPS): for estimates only. */
 typedef struct GfxLimits {
   const char *cpu;
   int32_t lanes, lds_kib, registers_kib, cores, bandwidth, f32, f64;
@@ -33,8 +33,8 @@ static const char *const cpus[] = {"gfx900",  "gfx906",  "gfx908",  "gfx90a",  "
 _Static_assert(sizeof cpus / sizeof *cpus == sizeof gfx_limits / sizeof *gfx_limits + 1,
                "a processor has a row and a name");
 
-/* The clock in GHz that the figures of `l` mean: compute units have 64 lanes, those of gfx11 and gfx12 counted twice
- * for they may take two operations at once. All issue 64 a clock, and move 32 words of LDS. */
+/* The clock in GHz for which the figures of `l` hold: compute units have 64 lanes, those of gfx11 and gfx12 count twice
+ * because they may take two operations at once. All issue 64 a clock, and move 32 words of LDS. */
 static double clock_of(const GfxLimits *l) {
   return l->f32 / (l->cores * (l->lanes == 32 && strcmp(l->cpu, "gfx11") > 0 ? 128.0 : 64.0));
 }
@@ -45,14 +45,14 @@ static LLVMValueRef id(Emit *e, const char *what, int hw) {
                         NULL);
 }
 
-/* `x` of the first lane that is on: the same for all that are, and LLVM knows. */
+/* `x` of the first active lane: the same for all active lanes, and LLVM knows that. */
 static LLVMValueRef first_lane(Emit *e, LLVMBuilderRef b, LLVMValueRef x) {
   LLVMTypeRef t = LLVMTypeOf(x);
   return emit_intrinsic(e, b, "llvm.amdgcn.readfirstlane", 1, &t, 1, &x);
 }
 
-/* A wave is so many threads that follow each other, those along x first: where lines along x are whole waves, the other
- * numbers of a thread are the same in a wave, which LLVM is told. */
+/* A wave is so many consecutive threads, those along x first: if lines along x are whole waves, the other numbers of a
+ * thread are the same in a wave, which LLVM is told. */
 static LLVMValueRef thread(Emit *e, int hw) {
   LLVMValueRef own = id(e, "workitem", hw);
   if (hw == 0 || !emit_lines_are_waves(e))
@@ -78,16 +78,15 @@ static void barrier(Emit *e) {
   fence(e, LLVMAtomicOrderingAcquire, local);
 }
 
-/* `x` through no instruction. The assembly has an effect, so that it stays in the loop. */
+/* `x` through no instruction. The assembly has a side effect, so that it stays in the loop. */
 static LLVMValueRef keep_offset(Emit *e, LLVMValueRef x) {
   LLVMTypeRef t = LLVMFunctionType(e->i32, &e->i32, 1, 0);
   LLVMValueRef nothing = LLVMGetInlineAsm(t, "", 0, "=v,0", 4, 1, 0, LLVMInlineAsmDialectATT, 0);
   return LLVMBuildCall2(e->here.b, t, nothing, &x, 1, "");
 }
 
-/* `x` through no instruction, `n` being an operand of the assembly that nothing reads. It is read from the first lane
- * before, which is nothing where it is scalar: what LLVM computes in the vector unit it cannot give to scalar
- * assembly. */
+/* `x` through no instruction; nothing reads `n`, an operand of the assembly. Before, `x` is read from the first lane,
+ * which takes no instruction if it is scalar: LLVM cannot pass values of the vector unit to scalar assembly. */
 static LLVMValueRef renew(Emit *e, LLVMValueRef x, unsigned n) {
   LLVMTypeRef type = LLVMTypeOf(x), t = LLVMFunctionType(type, (LLVMTypeRef[]){type, e->i32}, 2, 0);
   LLVMValueRef nothing = LLVMGetInlineAsm(t, "", 0, "=s,0,i", 6, 0, 0, LLVMInlineAsmDialectATT, 0);
@@ -95,7 +94,7 @@ static LLVMValueRef renew(Emit *e, LLVMValueRef x, unsigned n) {
   return LLVMBuildCall2(e->here.b, t, nothing, (LLVMValueRef[]){scalar, LLVMConstInt(e->i32, n, 0)}, 2, "");
 }
 
-/* `x` through no instruction. What is convergent is not moved behind a branch. */
+/* `x` through no instruction. Convergent assembly is not moved into a later branch. */
 static LLVMValueRef settle(Emit *e, LLVMValueRef x) {
   LLVMTypeRef type = LLVMTypeOf(x), t = LLVMFunctionType(type, &type, 1, 0);
   LLVMValueRef nothing = LLVMGetInlineAsm(t, "", 0, "=v,0", 4, 0, 0, LLVMInlineAsmDialectATT, 0),
@@ -112,7 +111,7 @@ static LLVMValueRef approximate(Emit *e, Opcode code, Type t, LLVMValueRef x) {
   return emit_intrinsic(e, e->here.b, code == OP_DIV ? "llvm.amdgcn.rcp" : "llvm.amdgcn.rsq", 1, &type, 1, &x);
 }
 
-/* Says that the kernel wants nothing of the hidden arguments that a plain launcher does not fill. */
+/* Says that the kernel needs none of the hidden arguments, which a plain launcher does not fill. */
 static void no_hidden_arguments(Emit *e) {
   static const char *const names[] = {"amdgpu-no-implicitarg-ptr",    "amdgpu-no-dispatch-ptr",
                                       "amdgpu-no-queue-ptr",          "amdgpu-no-dispatch-id",
@@ -149,17 +148,18 @@ static const GfxLimits *find_limits(const char *cpu) {
   return NULL;
 }
 
-/* Does LLVM (22) have what takes the result of a packed operation wait for one instruction? gfx942 and later have such
- * a hazard where a result is put into half a register. For packed operations that is the bit which says that the upper
- * half of the first operand is taken for the upper half; so it is not seen where that operand is one value twice. */
+/* Does LLVM (22) let an instruction that uses the result of a packed operation wait for one instruction? gfx942 and
+ * later have such a hazard for results that are written to half a register. For packed operations LLVM decides by the
+ * bit that takes the upper half of the first operand for the upper half; so it sees no hazard where that operand is one
+ * value twice. */
 static bool waits_for_halves(const GfxLimits *l) { return l->registers_kib == 512 && strcmp(l->cpu, "gfx940") >= 0; }
 
-/* Registers of a word, of what ptxas takes for the same kernel: where f32 arithmetic is packed, so that operands are
- * pairs of registers that follow each other (the geometric mean of 32 streamed tiles and 29 overlapped tiles on
+/* Registers for a word, relative to those that ptxas takes for the same kernel: where f32 arithmetic is packed, so that
+ * operands are pairs of consecutive registers (the geometric mean of 32 streamed tiles and 29 overlapped tiles on
  * gfx90a); with waves of 32 lanes. */
 static const double PACKED_WORD = 1.3, WAVE_WORD = 1.1;
 
-/* What passes are told of it. */
+/* The figures of `l` for passes. */
 static TargetInfo info_of(const GfxLimits *l) {
   return (TargetInfo){.name = "amdgpu",
                       .cpu = l->cpu,

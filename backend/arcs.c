@@ -1,14 +1,18 @@
-/* backend/arcs.c: values that go round a loop, parted from the next ones, in kernels that would have private memory.
+/* backend/arcs.c: copies of loop-carried values, in kernels that would have private memory without them.
  *
- * LLVM joins a value that one round of a loop computes with the variable that the next round reads, so that both have
- * one register. Where a loop has many of them, such as rows that take each other's place, they are alive in arcs of a
- * circle, which can take many more registers than are alive at a time. A move at the end of a round that LLVM cannot
- * remove cuts the circle. Moves cost, so it is for kernels that have private memory without and none with them. */
+ *   loop: a = phi(.., b), b = f(a)     ->     a = phi(.., c), b = f(a), c = move b
+ *
+ * LLVM coalesces a value that one round of a loop computes with the variable that the next round reads, so that both
+ * have one register. If a loop has many such values, as rows that take each other's place, their live ranges are arcs
+ * of a circle, and allocating these can take many more registers than values are live at a time. A move at the end of a
+ * round that LLVM cannot remove cuts the circle. Moves cost time, so only kernels get them that have private memory
+ * without them and none with them. */
 #include "backend/emit.h"
 
 #include <string.h>
 
-/* A function whose values are being parted, and those of the present round: what LLVM computed -> its move. */
+/* A function whose loop-carried values are being copied, and the copies of the present round: LLVM's value -> its
+ * move. */
 typedef struct Arcs {
   Arena *arena;
   LLVMContextRef context;
@@ -17,7 +21,8 @@ typedef struct Arcs {
   PtrMap moved;
 } Arcs;
 
-/* i32 words of floating-point type `t` or of a vector of such; 0: it is another, or not of whole words. */
+/* The number of i32 words of floating-point type `t` or of a vector of such; 0: it is another type, or not of whole
+ * words. */
 static unsigned words_of(LLVMTypeRef t) {
   bool vector = LLVMGetTypeKind(t) == LLVMVectorTypeKind;
   LLVMTypeKind kind = LLVMGetTypeKind(vector ? LLVMGetElementType(t) : t);
@@ -25,7 +30,7 @@ static unsigned words_of(LLVMTypeRef t) {
   return vector ? words * LLVMGetVectorSize(t) : words;
 }
 
-/* i32 `x` through a move by DPP within the lane, which LLVM keeps, and whose hazards it knows as it does not those of
+/* i32 `x` through a move by DPP within the lane. LLVM keeps this move, and knows its hazards, which it does not for
  * assembly. */
 static LLVMValueRef move_word(Arcs *p, LLVMValueRef x) {
   enum { OWN_LANE = 0xe4, ALL = 0xf };
@@ -51,14 +56,14 @@ static LLVMValueRef move(Arcs *p, LLVMValueRef x, unsigned words) {
   return LLVMBuildBitCast(p->b, to, type, "");
 }
 
-/* Is `block` `head` or behind it in the function's text? So where loops' ends are behind their heads. */
+/* Is `block` equal to `head` or after it in the function's text? If so, ends of loops come after their heads. */
 static bool is_behind(LLVMBasicBlockRef block, LLVMBasicBlockRef head) {
   while (head && head != block)
     head = LLVMGetNextBasicBlock(head);
   return head != NULL;
 }
 
-/* Has the phi `v` of the block `head` take a move of what it is given at the end of a round. */
+/* Makes the phi `v` of the block `head` take a move of its operand at the end of a round. */
 static void part_phi(Arcs *p, LLVMValueRef v, LLVMBasicBlockRef head) {
   unsigned words = words_of(LLVMTypeOf(v));
   for (unsigned i = 0; words && i < LLVMCountIncoming(v); i++) {

@@ -4,18 +4,18 @@
  *   nvptx.c      target: NVIDIA, PTX
  *   amdgpu.c     target: AMD, code objects
  *   host.c       target: this CPU, objects
- *   nvptx-warps.c       warps that work apart on it, from sm_90 on
- *   amdgpu-lanes.c      values of other lanes there
- *   amdgpu-resources.c  what its assembly says of the registers and the memory of a kernel
- *   cards.def    facts of cards, a row each      cards.c   what they say to passes and to the model
+ *   nvptx-warps.c       producer warps and signals on NVIDIA, from sm_90 on
+ *   amdgpu-lanes.c      exchange of values between lanes on AMD
+ *   amdgpu-resources.c  the registers and the memory of a kernel, from its assembly, on AMD
+ *   cards.def    facts of cards, a row each      cards.c   the figures of a card for passes and for the model
  *   target.c     the table of targets, and choosing one
  *   codegen.c    optimising, and writing assembly, objects, code objects
  *   pipeline.c   LLVM's passes that optimise
- *   libclc.c     mathematical functions from libclc's bitcode; libclc-embedded.c  that as part of the program
+ *   libclc.c     mathematical functions from libclc's bitcode; libclc-embedded.c  the bitcode as part of the program
  *   long-sums.c  many sums of integers, hidden from LLVM
  *   extremes.c   minimumNumber and maximumNumber, where LLVM's code for them is long
- *   arcs.c       values that go round loops, parted where kernels would have private memory
- *   negations.c  what NVIDIA's assembler would lose
+ *   arcs.c       loop-carried values, copied once a round where kernels would have private memory
+ *   negations.c  negations that NVIDIA's assembler would lose
  *   link.c       code objects through ld.lld
  *   jit.c        the host target in this process (LLVM ORC)
  */
@@ -27,18 +27,18 @@
 /* A target as the driver sees it; the function table behind it is private to this folder. */
 typedef struct Target Target;
 
-/* Finds `arch` ("nvptx", "amdgpu", "host") for `cpu` (NULL: the default: sm_80, gfx90a, this CPU), a processor or a
- * card of the table, whose figures the estimates then use. NULL after an error that lists what there is. */
+/* Finds the target `arch` ("nvptx", "amdgpu", "host") for `cpu`: a processor, or a card of the table, whose figures the
+ * estimates then use (NULL: the default: sm_80, gfx90a, this CPU). NULL after an error that lists what there is. */
 const Target *target_find(Arena *a, Diags *d, const char *arch, const char *cpu);
 const TargetInfo *target_info(const Target *t);
-/* The target for `cpu` of `arch`, as target_find has it, as it is on a device that calls itself `device`: with the
- * figures of the known card of that name, and with the device's own, `own` (0: unknown), where they are others:
- * of a part of a card, or of another make of it. Whoever plans for a device or for a card plans with this. NULL after
- * an error. */
+/* The target for `cpu` of `arch`, as from target_find, on a device that calls itself `device`. It has the figures of
+ * the known card of that name, except those that the device states differently itself, `own` (0: unknown): the device
+ * may be a part of a card, or another make of it. Plans for a device or for a card are made with this target. NULL
+ * after an error. */
 const Target *target_on(Arena *a, Diags *d, const char *arch, const char *cpu, const char *device,
                         const TargetInfo *own);
-/* A TargetInfo for this target with the limits and figures of a device at hand instead of the architecture's or the
- * card's (cores, clock, memory, caches, shared bytes; 0 leaves one). */
+/* A target like `t` with the limits and figures of `device` in place of the architecture's or the card's (cores, clock,
+ * memory, caches, shared bytes; 0 keeps the old one). */
 const Target *target_with_limits(Arena *a, const Target *t, const TargetInfo *device);
 /* The target with kernels that are compiled late. */
 const Target *target_compiled_late(Arena *a, const Target *t);
@@ -52,8 +52,9 @@ const char *target_arch(const Target *t);
 const char *const *target_arches(void);
 const char *const *target_cpus(const char *arch);
 
-/* A card: its multiprocessors or compute units, MHz (the highest that is stated), lanes of each core for f32 and f64 (a
- * multiply-add a clock each), GB/s of its memory, MiB of its largest cache but one that is memory's own. */
+/* A card: its multiprocessors or compute units, MHz (the highest stated clock), lanes of each core for f32 and f64
+ * (a multiply-add a clock each), GB/s of its memory, MiB of its largest cache, leaving out a cache of the memory
+ * itself. */
 typedef struct Card {
   const char *name, *product, *arch, *cpu;
   int32_t cores, mhz, f32_lanes, f64_lanes, bandwidth, cache_mib;
@@ -66,48 +67,50 @@ const Card *card_of_device(const char *description, const char *arch);
 /* The card called `name`, NULL if there is none; the names of those of `arch` (NULL: of all), ", " between them. */
 const Card *card_named(const char *name);
 const char *card_names(Arena *a, const char *arch);
-/* Gives `t` what was measured to be kept up by the cards of its architecture, t->name. */
+/* Sets the figures of `t` that cards of its architecture, t->name, were measured to sustain. */
 void card_measured(TargetInfo *t);
-/* What the model is to know of the card, whose target has `base`; what passes are to know, whose estimates take the
- * cache for as much faster than memory as the architecture's row does. */
+/* The figures of the card, whose target has `base`, for the model (card_info); and for passes (card_limits), whose
+ * estimates take the cache to be faster than memory by the same factor as in the architecture's row. */
 TargetInfo card_info(const Card *card, const TargetInfo *base);
 TargetInfo card_limits(const Card *card, const TargetInfo *base);
 
-/* Bytes of shared memory that the object of kernel `k` fixes, and that the launcher must give (on the host: of
+/* Bytes of shared memory that the object of kernel `k` fixes, and bytes that the launcher must provide (on the host: of
  * scratch). One of them is 0. */
 void target_kernel_shared(const Target *t, const Kernel *k, int64_t *fixed, int64_t *given);
 
-/* What a kernel takes of a core as it was compiled: vector and scalar registers a thread and those of them that did not
- * fit, bytes of private memory a thread and of shared memory a block. */
+/* The resources of a core that a kernel takes as it was compiled: vector and scalar registers a thread, the spilled
+ * ones of both, bytes of private memory a thread and of shared memory a block. */
 typedef struct KernelResources {
   int32_t registers, scalar_registers, spilled, scalar_spilled, private_bytes, shared_bytes;
 } KernelResources;
-/* Finds what the assembly that codegen wrote says of its kernel `kernel`; false if the target's says nothing. */
+/* Reads the resources of kernel `kernel` from the assembly that codegen wrote; false if the target's assembly does not
+ * state them. */
 bool target_resources(const Target *t, const char *assembly, const char *kernel, KernelResources *out);
-/* Does it say something? */
+/* Does the target's assembly state them? */
 bool target_tells_resources(const Target *t);
 
-/* Why this CPU cannot run the target's code ("this CPU has no avx512f"), NULL if it can; of the host target alone. */
+/* The reason why this CPU cannot run the code of a host target ("this CPU has no avx512f"), NULL if it can. */
 const char *target_foreign(const Target *t);
 
 typedef enum EmitKind { EMIT_LLVM, EMIT_ASM, EMIT_OBJ } EmitKind;
 
-/* What of a level's work LLVM leaves out to save time: nothing; passes that take long for what they bring; these, and
- * good instruction selection and register allocation too. */
+/* What LLVM leaves out of a level's work to save time: nothing; passes that take long for their gain; these, and good
+ * instruction selection and register allocation too. */
 typedef enum CodegenQuick { QUICK_NOT, QUICK_PASSES, QUICK_ALL } CodegenQuick;
 
-/* How far compiling is, for who tells of it: `done` of `of` kernels are made; of 0: nothing is under way, below: passes
- * are. Other threads may read it. drawn: a line on the terminal says so. */
+/* The progress of compiling, for whoever reports it: `done` of `of` kernels are made. of is 0: nothing is under way;
+ * below 0: passes are. Other threads may read it. drawn: a line on the terminal says so. */
 typedef struct Working {
   atomic_int done, of, drawn;
 } Working;
 
-/* What names an object, made of all that it depends on. */
+/* The name of an object, made of everything that the object depends on. */
 typedef struct CodeKey {
   unsigned char bytes[32];
 } CodeKey;
-/* Where objects are kept from run to run; several threads may use it at once. `id` says what is asked of LLVM and for
- * which processor, `ir` is LLVM IR of `n` bytes. find: the object of that key into `a`; false if there is none. */
+/* A store that keeps objects from run to run; several threads may use it at once. key: `id` says what is asked of LLVM
+ * and for which processor, `ir` is LLVM IR of `n` bytes. find: copies the object of that key to `a`; false if there is
+ * none. */
 typedef struct CodeStore {
   void (*key)(const char *id, const char *ir, size_t n, CodeKey *key);
   bool (*find)(Arena *a, const CodeKey *key, char **bytes, size_t *size);
@@ -117,24 +120,24 @@ typedef struct CodeStore {
 typedef struct CodegenOptions {
   int opt_level; /* 0..3 */
   CodegenQuick quick;
-  int64_t straight;      /* instructions of a function without loops, from which on LLVM does only what pays most where
-                            another compiler is behind it; 0: none */
-  int64_t long_function; /* instructions of a function, once optimised, from which on LLVM selects in the quickest way
-                            where another compiler is behind it; 0: none */
-  int64_t most;     /* instructions of a kernel, once optimised, that LLVM may make a GPU's code of where no compiler is
-                       behind it: more are an error; 0: any number */
+  int64_t straight;      /* where another compiler follows, LLVM runs only its most useful passes on functions without
+                            loops of that many instructions or more; 0: on none */
+  int64_t long_function; /* where another compiler follows, LLVM selects instructions in the quickest way in functions
+                            of that many instructions or more, once optimised; 0: in none */
+  int64_t most;     /* the greatest number of instructions, once optimised, of a GPU's kernel, where no other compiler
+                       follows: more are an error; 0: any number */
   const bool *only; /* by kernel: is it wanted? NULL: all are */
   bool time;        /* print the times of LLVM's stages */
   FILE *to;         /* there (NULL: stderr) */
   const Stop
       *stop; /* asked between kernels and between LLVM's stages: then codegen fails without a message; NULL: never */
-  Working *working;       /* what tells of it, NULL: nothing does */
-  const CodeStore *store; /* objects that are there are taken from it, and others kept; NULL: all are made */
+  Working *working;       /* the progress, NULL: it is not reported */
+  const CodeStore *store; /* objects in it are taken from it, and others kept in it; NULL: all are made */
 } CodegenOptions;
 
-/* The kernels of `m`, which stays as it is, for `t`: LLVM IR text (before optimisation at -O0, else after), assembly
- * (PTX, AMDGPU, x86), or the artifact (PTX text again, a linked code object, a relocatable object). The bytes live in
- * `a`. False after an error. */
+/* Compiles the kernels of `m`, which is not changed, for `t`: to LLVM IR text (before optimisation at -O0, else after),
+ * to assembly (PTX, AMDGPU, x86), or to the artifact (PTX text again, a linked code object, a relocatable object). The
+ * bytes live in `a`. False after an error. */
 bool codegen(Arena *a, Diags *d, const Module *m, const Target *t, EmitKind kind, const CodegenOptions *o, char **bytes,
              size_t *size);
 
@@ -143,11 +146,11 @@ void code_too_long(Diags *d, const char *name, int bytes, int64_t n, int64_t mos
 
 /* A kernel of the host target: runs one block. args[i] points to the value of argument i, as for cuLaunchKernel (for a
  * buffer: to its pointer); block[d] is the block's number along the program's dimension d; scratch has
- * kernel_shared_bytes, aligned to 64. */
+ * kernel_shared_bytes bytes, aligned to 64. */
 typedef void (*HostKernelFn)(void *const *args, const int64_t *block, char *scratch);
 
-/* The module compiled into this process; artifacts of codegen for the host that are loaded. Free with jit_free;
- * functions die with it. NULL after an error. */
+/* The module compiled into this process; or artifacts of codegen for the host that are loaded. Free with jit_free;
+ * functions are gone then. NULL after an error. */
 typedef struct Jit Jit;
 Jit *jit_new(Arena *a, Diags *d, const Module *m, const Target *t, const CodegenOptions *o);
 Jit *jit_load(Arena *a, Diags *d, int n, char *const *objects, const size_t *sizes);

@@ -67,7 +67,7 @@ const char *card_names(Arena *a, const char *arch) {
   return all.s ? all.s : "none";
 }
 
-/* Instructions of a lane that a core issues in a clock; words that its shared memory moves. */
+/* Instructions of a lane that a core issues in a clock; words that its shared memory moves in a clock. */
 enum { ISSUE_NVIDIA = 128, ISSUE_AMD = 64, SHARED_WORDS = 32 };
 
 TargetInfo card_info(const Card *card, const TargetInfo *base) {

@@ -4,7 +4,7 @@
 #include <llvm-c/BitWriter.h>
 #include <string.h>
 
-/* One generation of code: what was asked, and LLVM's objects (disposed by codegen_end). */
+/* One generation of code: the request, and LLVM's objects (disposed by codegen_end). */
 typedef struct Codegen {
   Arena *arena;
   Diags *diags;
@@ -40,7 +40,7 @@ LLVMTargetMachineRef target_machine(Arena *a, Diags *d, const Target *t, int opt
                                  LLVMCodeModelDefault);
 }
 
-/* A message of LLVM's reported. Always false. */
+/* Reports a message of LLVM's. Always false. */
 static bool llvm_error(Codegen *c, const char *doing, char *message) {
   diag_error(c->diags, no_loc(), "LLVM failed while %s: %s", doing, message ? message : "unknown reason");
   if (message)
@@ -48,8 +48,8 @@ static bool llvm_error(Codegen *c, const char *doing, char *message) {
   return false;
 }
 
-/* Passes on what LLVM says of its own accord: errors as errors, warnings (a loop that was not vectorised) as remarks.
- * Its own remarks, on every instruction that a quick selector left to another, are dropped. */
+/* Passes on LLVM's own diagnostics: errors as errors, warnings (a loop that was not vectorised) as remarks. LLVM's
+ * remarks, on every instruction that a quick selector left to another, are dropped. */
 static void on_llvm_message(LLVMDiagnosticInfoRef info, void *user) {
   Diags *d = user;
   char *text = LLVMGetDiagInfoDescription(info);
@@ -60,7 +60,7 @@ static void on_llvm_message(LLVMDiagnosticInfoRef info, void *user) {
   LLVMDisposeMessage(text);
 }
 
-/* Are there warps that work apart in a kernel of `m`, on a target that has them? */
+/* Does a kernel of `m` use signals between warps, on a target that has them? */
 static bool uses_signals(const Module *m, const Target *t) {
   bool any = false;
   for (int i = 0; i < m->nkernels && t->warps; i++)
@@ -145,7 +145,7 @@ void code_too_long(Diags *d, const char *name, int bytes, int64_t n, int64_t mos
       bytes, name, (long long)n, (long long)most);
 }
 
-/* False after an error: a kernel has more instructions than LLVM may make a GPU's code of. */
+/* Does no kernel have more instructions than LLVM may make a GPU's code of? False after an error. */
 static bool is_short(Codegen *c) {
   int64_t most = c->target->info.simt && !c->target->optimised_behind ? c->options->most : 0;
   for (LLVMValueRef f = LLVMGetFirstFunction(c->module); f && most; f = LLVMGetNextFunction(f))
@@ -157,7 +157,7 @@ static bool is_short(Codegen *c) {
   return true;
 }
 
-/* The bytes as a copy in the arena, with a 0 behind them. */
+/* Copies the bytes to the arena, with a 0 after them. */
 static void own_bytes(Codegen *c, const char *from, size_t n, char **bytes, size_t *size) {
   *bytes = arena_alloc(c->arena, n + 1);
   memcpy(*bytes, from, n);
@@ -172,7 +172,7 @@ static bool write_ir(Codegen *c, char **bytes, size_t *size) {
   return true;
 }
 
-/* `m` as assembly or object, and changed on the way, as LLVM's passes change it. */
+/* Writes `m` as assembly or object; LLVM's passes change `m` on the way. */
 static bool write_module(Codegen *c, LLVMModuleRef m, LLVMCodeGenFileType type, char **bytes, size_t *size) {
   LLVMMemoryBufferRef buffer = NULL;
   char *message = NULL;
@@ -183,8 +183,8 @@ static bool write_module(Codegen *c, LLVMModuleRef m, LLVMCodeGenFileType type, 
   return true;
 }
 
-/* The assembly of a copy of `m`, in which the loops' arcs are parted in all kernels of which `before`, if there is one,
- * says that they have private memory. NULL after an error. */
+/* The assembly of a copy of `m`, in which loop-carried values are copied (arcs.c) in all kernels that have private
+ * memory according to the assembly `before`; NULL: in none. NULL after an error. */
 static char *assembly_of(Codegen *c, LLVMModuleRef m, const char *before) {
   LLVMModuleRef copy = LLVMCloneModule(m);
   KernelResources r;
@@ -198,8 +198,8 @@ static char *assembly_of(Codegen *c, LLVMModuleRef m, const char *before) {
   return ok ? text : NULL;
 }
 
-/* Parts the arcs in those kernels of `m` that have no private memory so and else have some, and says so; *any: whether
- * there are such. False after an error. */
+/* Copies loop-carried values (arcs.c) in those kernels of `m` that have private memory without the copies and none with
+ * them; reports it; *any: whether there are such kernels. False after an error. */
 static bool part_where_freed(Codegen *c, LLVMModuleRef m, bool *any) {
   const char *before = assembly_of(c, m, NULL), *after = before ? assembly_of(c, m, before) : NULL;
   KernelResources old, new;
@@ -217,8 +217,8 @@ static bool part_where_freed(Codegen *c, LLVMModuleRef m, bool *any) {
   return after != NULL;
 }
 
-/* Writes the module; where that has private memory, on a target that says so, once more without if that can be. Code
- * that was to be made quickly is left as it is. */
+/* Writes the module. If its code has private memory, on a target that says so, writes it once more without, if that is
+ * possible. Code that was to be made quickly is left as it is. */
 static bool write_best(Codegen *c, LLVMCodeGenFileType type, char **bytes, size_t *size) {
   bool again = c->target->has_private && c->options->opt_level > 1 && !c->options->quick, any = false;
   LLVMModuleRef copy = again ? LLVMCloneModule(c->module) : NULL;
@@ -246,7 +246,7 @@ static bool write_code(Codegen *c, LLVMCodeGenFileType type, char **bytes, size_
   return ok;
 }
 
-/* What the object depends on beside the LLVM IR, as text. */
+/* Everything but the LLVM IR on which the object depends, as text. */
 static const char *object_id(const Codegen *c) {
   unsigned major, minor, patch;
   const CodegenOptions *o = c->options;
@@ -258,7 +258,8 @@ static const char *object_id(const Codegen *c) {
                       (long long)o->long_function, passes ? passes : "");
 }
 
-/* Finds the object of the module as emitted in o->store. Sets *key, under which to keep it, if it is not there. */
+/* Finds the object of the emitted module in o->store. If it is not there, sets *key to the key under which to keep
+ * it. */
 static bool find_kept(Codegen *c, CodeKey *key, char **bytes, size_t *size) {
   const CodeStore *store = c->options->store;
   LLVMMemoryBufferRef ir = LLVMWriteBitcodeToMemoryBuffer(c->module);
@@ -269,8 +270,8 @@ static bool find_kept(Codegen *c, CodeKey *key, char **bytes, size_t *size) {
   return found;
 }
 
-/* The object of the module, found or made and kept: unless LLVM reported an error and went on, as it does where it runs
- * out of registers. */
+/* The object of the module: found, or made and kept. It is not kept if LLVM reported an error and went on, as it does
+ * where it runs out of registers. */
 static bool find_or_write(Codegen *c, char **bytes, size_t *size) {
   CodeKey key;
   int errors = diags_errors(c->diags);

@@ -1,10 +1,9 @@
-/* backend/emit-arith.c: the ops that only compute, so that every target gives what eval_op defines.
+/* backend/emit-arith.c: the ops that only compute; every target gives the results that eval_op defines.
  *
  * Floats: no flag but `contract` on add, sub and mul where the module allows it, so that every other operation is
- * rounded by itself; division and square root
- * are correctly rounded, denormals kept. Integers: wrapping; the cases that LLVM leaves undefined (division by zero,
- * overflow of INT_MIN / -1,
- * conversion out of range) are given their values. */
+ * rounded by itself; division and square root are correctly rounded, denormals kept. Integers: wrapping; the cases
+ * that LLVM leaves undefined (division by zero, overflow of INT_MIN / -1, conversion out of range) are given their
+ * values. */
 #include "backend/emit.h"
 
 /* Is `t` a 16-bit float? Their mathematics is done in f32. */
@@ -42,7 +41,7 @@ static Type library_type(const Emit *e, Opcode code, Type t) {
   return code == OP_REM && e->target->remainder_in_f64 ? TY_F64 : wide;
 }
 
-/* The f64 exponent `y` clamped to [-1e25, 1e25], NaN kept: beyond it x^y is 0, 1 or infinite whatever y is, and y is
+/* The f64 exponent `y` clamped to [-1e25, 1e25], NaN kept: beyond it x^y is 0, 1 or infinite for all y, and y is
  * even. */
 static LLVMValueRef bounded_exponent(Emit *e, LLVMValueRef y) {
   LLVMBuilderRef b = e->here.b;
@@ -51,8 +50,8 @@ static LLVMValueRef bounded_exponent(Emit *e, LLVMValueRef y) {
   return LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealOLT, y, least, ""), least, y, "");
 }
 
-/* Where an f32 exp is to be taken in two parts: below, e^x = e^(x + 64) * e^-64, whose first exponent is exact, and
- * whose product alone may be subnormal. */
+/* Below exp_split an f32 exp is computed in two parts: e^x = e^(x + 64) * e^-64. The first exponent is exact, and only
+ * the product may be subnormal. */
 static const double exp_split = -87, exp_shift = 64, exp_unshift = 0x1.969d47321e4ccp-93;
 
 /* The argument for the library's exp, in place of the f32 `x`. */
@@ -64,7 +63,7 @@ static LLVMValueRef raised_exponent(Emit *e, LLVMValueRef x) {
   return LLVMBuildFAdd(b, x, by, "");
 }
 
-/* e^x from what the library makes of that argument, `v`. */
+/* e^x from `v`, the library's result for that argument. */
 static LLVMValueRef lowered_power(Emit *e, LLVMValueRef x, LLVMValueRef v) {
   LLVMBuilderRef b = e->here.b;
   LLVMTypeRef t = LLVMTypeOf(x);
@@ -105,8 +104,8 @@ static bool is_plain_constant(LLVMValueRef v) {
   return c < 0 || c > 0;
 }
 
-/* The smaller zero (the greater, for OP_MAX) of two equal floats x and y, which are x and y themselves if they are no
- * zeros: their bits or-ed (and-ed). */
+/* The smaller zero (the greater, for OP_MAX) of two equal floats x and y, or x and y themselves if they are no zeros:
+ * their bits or-ed (and-ed). */
 static LLVMValueRef either_zero(Emit *e, Opcode code, LLVMValueRef x, LLVMValueRef y) {
   LLVMBuilderRef b = e->here.b;
   LLVMTypeRef type = LLVMTypeOf(x), bits = LLVMGetTypeKind(type) == LLVMDoubleTypeKind ? e->i64 : e->i32;
@@ -115,9 +114,9 @@ static LLVMValueRef either_zero(Emit *e, Opcode code, LLVMValueRef x, LLVMValueR
 }
 
 /* minimumNumber or maximumNumber of x and y. On x86 with AVX-512 LLVM 22 gives NaN for llvm.minimumnum and
- * llvm.maximumnum of scalars where it knows that only one of the two can be NaN, and it is; so there they are written
- * out: here, or, where the target has an instruction for them, by write_extremes. A plain constant takes one
- * instruction anyway. */
+ * llvm.maximumnum of scalars where it knows that only one of the two can be NaN, and that one is NaN. So these are
+ * expanded there: here, or, where the target has an instruction for them, by write_extremes. With a plain constant one
+ * instruction is enough anyway. */
 static LLVMValueRef extreme_number(Emit *e, Opcode code, Type t, LLVMValueRef *x) {
   LLVMBuilderRef b = e->here.b;
   bool swap = is_plain_constant(x[0]), plain = swap || is_plain_constant(x[1]);
@@ -156,7 +155,7 @@ static LLVMValueRef float_arith(Emit *e, Opcode code, Type t, int n, LLVMValueRe
   }
 }
 
-/* Is the integer `y` a constant that sdiv and srem have no trouble with? */
+/* Is the integer `y` a constant for which sdiv and srem are defined? */
 static bool safe_divisor(LLVMValueRef y) {
   if (!LLVMIsAConstantInt(y))
     return false;
@@ -190,7 +189,7 @@ static LLVMValueRef unsigned_division(Emit *e, LLVMOpcode op, LLVMValueRef x, LL
   return LLVMBuildSelect(b, is_zero, zero, LLVMBuildBinOp(b, op, x, safe, ""), "");
 }
 
-/* Arithmetic of unsigned integers, where it is not that of signed ones. */
+/* Arithmetic of unsigned integers, where it differs from that of signed ones. */
 static LLVMValueRef unsigned_arith(Emit *e, Opcode code, LLVMValueRef *x) {
   LLVMTypeRef t = LLVMTypeOf(x[0]);
   switch (code) {
@@ -222,8 +221,8 @@ static LLVMValueRef int_arith(Emit *e, Opcode code, Type of, LLVMValueRef *x) {
   }
 }
 
-/* The shift `op`, of the operands `x` of type `of`: by the type's width or more it shifts all bits out, which LLVM
- * leaves undefined. */
+/* The shift `op` of the operands `x` of type `of`: a shift by the type's width or more, which LLVM leaves undefined,
+ * shifts all bits out. */
 static LLVMValueRef shift(Emit *e, Opcode code, Type of, LLVMValueRef *x) {
   LLVMTypeRef t = LLVMTypeOf(x[0]);
   LLVMBuilderRef b = e->here.b;
@@ -236,7 +235,7 @@ static LLVMValueRef shift(Emit *e, Opcode code, Type of, LLVMValueRef *x) {
   return LLVMBuildSelect(b, fits, v, LLVMConstInt(t, 0, 0), "");
 }
 
-/* The bits of integers. */
+/* Operations on the bits of integers. */
 static LLVMValueRef bits_arith(Emit *e, Opcode code, Type of, LLVMValueRef *x) {
   LLVMBuilderRef b = e->here.b;
   switch (code) {
@@ -248,7 +247,7 @@ static LLVMValueRef bits_arith(Emit *e, Opcode code, Type of, LLVMValueRef *x) {
   }
 }
 
-/* The predicates of a comparison on floats, on signed integers, and on bool (false < true) and unsigned ones. */
+/* A comparison of floats, of signed integers, or of bool (false < true) and unsigned integers. */
 static LLVMValueRef compare(Emit *e, Opcode code, Type t, LLVMValueRef x, LLVMValueRef y) {
   static const LLVMRealPredicate real[] = {LLVMRealOEQ, LLVMRealUNE, LLVMRealOLT,
                                            LLVMRealOLE, LLVMRealOGT, LLVMRealOGE};
@@ -260,8 +259,8 @@ static LLVMValueRef compare(Emit *e, Opcode code, Type t, LLVMValueRef x, LLVMVa
   return LLVMBuildICmp(e->here.b, t == TY_BOOL || type_is_unsigned(t) ? truth[i] : sign[i], x, y, "");
 }
 
-/* The bits of the f64 `x` as f32, where it lies between two of them those of the odd one: so rounded once more, to
- * fewer bits, it is as `x` rounded to them at once. */
+/* The bits of the f64 `x` as f32; if `x` lies between two f32, the bits of the odd one. Rounded once more, to fewer
+ * bits, the result is that of rounding `x` to these bits at once. */
 static LLVMValueRef round_to_odd(Emit *e, LLVMValueRef x) {
   LLVMBuilderRef b = e->here.b;
   LLVMTypeRef f32 = emit_type(e, TY_F32);
@@ -276,8 +275,8 @@ static LLVMValueRef round_to_odd(Emit *e, LLVMValueRef x) {
   return LLVMBuildSelect(b, keep, bits, other, "");
 }
 
-/* The bits of the f32 `x` as bf16. x86's instruction makes subnormal numbers 0, and the function that LLVM
- * calls where there is none is missing in most libraries. */
+/* The bits of the f32 `x` as bf16. x86's instruction makes subnormal numbers 0, and the function that LLVM calls where
+ * there is no instruction is missing in most libraries. */
 static LLVMValueRef bfloat_bits(Emit *e, LLVMValueRef x) {
   LLVMBuilderRef b = e->here.b;
   LLVMValueRef sixteen = LLVMConstInt(e->i32, 16, 0), is_nan = LLVMBuildFCmp(b, LLVMRealUNO, x, x, "");
@@ -289,7 +288,7 @@ static LLVMValueRef bfloat_bits(Emit *e, LLVMValueRef x) {
   return LLVMBuildTrunc(b, upper, emit_type(e, TY_BF16), "");
 }
 
-/* The value as f32 of the bits `x` of a bf16. */
+/* The f32 of the bits `x` of a bf16. */
 static LLVMValueRef bfloat_value(Emit *e, LLVMValueRef x) {
   LLVMBuilderRef b = e->here.b;
   LLVMValueRef bits = LLVMBuildShl(b, LLVMBuildZExt(b, x, e->i32, ""), LLVMConstInt(e->i32, 16, 0), "");
@@ -301,9 +300,9 @@ static bool narrows_at_once(const Emit *e, Type t) {
   return t == TY_F16 ? e->target->narrows_to_f16 : e->target->narrows_to_bf16;
 }
 
-/* `x` of the float type `from` as `to`. f16 and bf16 go by way of f32, which holds them exactly: LLVM 22's saturating
- * conversions of f16 are wrong for NaN on x86. From f64 to them it is f32 with the last bit odd, which leaves the
- * rounding to the last step. */
+/* `x` of the float type `from` as `to`. f16 and bf16 are converted by way of f32, which holds them exactly: LLVM 22's
+ * saturating conversions of f16 are wrong for NaN on x86. From f64 to them, the f32 has its last bit odd where it is
+ * not exact, which leaves the rounding to the last step. */
 static LLVMValueRef convert_float(Emit *e, LLVMValueRef x, Type from, Type to) {
   LLVMTypeRef type = emit_type(e, to);
   LLVMBuilderRef b = e->here.b;
@@ -326,9 +325,9 @@ static LLVMValueRef convert_float(Emit *e, LLVMValueRef x, Type from, Type to) {
   return type_size(to) > type_size(from) ? LLVMBuildFPExt(b, x, type, "") : LLVMBuildFPTrunc(b, x, type, "");
 }
 
-/* The integer `x` of `bits` bits as the float type `to` of `digits` binary digits, rounded in such a way that what is
- * left, rounded once more to at most `digits` - 2, is as `x` rounded to them at once: the bits that `to` has no place
- * for become one that says whether any is set. */
+/* The integer `x` of `bits` bits as the float type `to` of `digits` binary digits, rounded such that a second rounding,
+ * to at most `digits` - 2 digits, gives the result of rounding `x` to them at once: the bits for which `to` has no
+ * place become one bit that says whether any is set. */
 static LLVMValueRef sticky_float(Emit *e, LLVMValueRef x, Type to, int digits, int bits) {
   LLVMBuilderRef b = e->here.b;
   LLVMTypeRef t = LLVMTypeOf(x);
@@ -342,8 +341,8 @@ static LLVMValueRef sticky_float(Emit *e, LLVMValueRef x, Type to, int digits, i
   return LLVMBuildSIToFP(b, LLVMBuildSelect(b, fits, x, kept, ""), emit_type(e, to), "");
 }
 
-/* `x` of the integer type `from`, i32 or i64, as bf16. Some bf16 lie in the middle of integers that f32, by way of
- * which LLVM goes where there is no instruction, does not hold. (Those of f16 it holds.) */
+/* `x` of the integer type `from`, i32 or i64, as bf16. Some bf16 lie in the middle of integers that f32 does not hold,
+ * by way of which LLVM converts where there is no instruction. (It holds those of f16.) */
 static LLVMValueRef convert_to_bfloat(Emit *e, LLVMValueRef x, Type from) {
   if (narrows_at_once(e, TY_BF16))
     return LLVMBuildSIToFP(e->here.b, x, emit_type(e, TY_BF16), "");
@@ -354,8 +353,8 @@ static LLVMValueRef convert_to_bfloat(Emit *e, LLVMValueRef x, Type from) {
 
 static LLVMValueRef convert_int(Emit *e, LLVMValueRef x, Type from, Type to);
 
-/* `x` of the unsigned type `from` as `to`, by way of a signed type that has all its values, an i32 or, of a u32, an
- * i64; of shorter ones the 16-bit floats by way of f32 too. */
+/* `x` of the unsigned type `from` as `to`, by way of a signed type that has all its values: an i32, or an i64 for a
+ * u32; for the 16-bit floats from shorter types by way of f32 too. */
 static LLVMValueRef convert_unsigned(Emit *e, LLVMValueRef x, Type from, Type to) {
   if (from == TY_U32)
     return convert_int(e, LLVMBuildZExt(e->here.b, x, e->i64, ""), TY_I64, to);
@@ -393,7 +392,7 @@ static LLVMValueRef convert(Emit *e, const Op *op, LLVMValueRef x) {
   return type_is_float(from) ? convert_float(e, x, from, to) : convert_int(e, x, from, to);
 }
 
-/* What `op` gives for the operands x, of type t. */
+/* The result of `op` for the operands x, of type t. */
 static LLVMValueRef scalar_arith(Emit *e, const Op *op, Type t, LLVMValueRef *x) {
   switch (op->code) {
   case OP_EQ:
@@ -415,7 +414,7 @@ static LLVMValueRef scalar_arith(Emit *e, const Op *op, Type t, LLVMValueRef *x)
   }
 }
 
-/* Arithmetic and comparisons on bf16 where they are held as bits: in f32, and rounded. */
+/* Arithmetic and comparisons on bf16 that are held as bits: in f32, and rounded. */
 static LLVMValueRef bfloat_arith(Emit *e, const Op *op, LLVMValueRef *x) {
   for (int i = 0; i < op->noperands; i++)
     x[i] = bfloat_value(e, x[i]);

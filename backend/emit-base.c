@@ -79,8 +79,8 @@ void emit_arg_types(Emit *e, LLVMTypeRef *types) {
   }
 }
 
-/* What other threads read and write on the other side of a barrier is an access through the same pointer that `noalias`
- * would deny: stores would be taken for overwritten, and loads be taken from before the barrier. */
+/* A value that other threads read or write on the other side of a barrier is accessed through the same pointer, which
+ * `noalias` would deny: stores would be taken for overwritten, and loads be moved before the barrier. */
 void emit_arg_attributes(Emit *e) {
   for (int i = 0; i < e->k->nargs; i++) {
     const KArg *a = &e->k->args[i];
@@ -97,8 +97,8 @@ void emit_arg_attributes(Emit *e) {
   }
 }
 
-/* The module `text` in e's context, for what the C interface cannot build. Owned by the caller; NULL cannot happen for
- * text that is right. */
+/* The module `text` in e's context, for parts that the C interface cannot build. The caller owns it; it is never NULL
+ * for correct text. */
 static LLVMModuleRef parse_text(Emit *e, const char *text) {
   LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(text, strlen(text), "metadata");
   LLVMModuleRef m = NULL;

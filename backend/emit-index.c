@@ -1,10 +1,11 @@
-/* backend/emit-index.c: integers of addresses and coordinates: ranges, constants kept apart, affine bounds, inside
- * and idx.*.
+/* backend/emit-index.c: integers of addresses and coordinates: ranges, constants kept apart, affine bounds, inside and
+ * idx.*.
  *
- * Every sum is kept as base + constant, so that the constants of unrolled code arrive in the addresses of loads and
- * stores as immediates and equal bases are computed once.
- * That also holds through the extension from 32 to 64 bit, where the ranges (threads, loop bounds, clamps) show that
- * the sum cannot overflow. */
+ *   (x + 1) + 2     ->     base x, constant 3: an immediate of a load
+ *
+ * Every sum is kept as base + constant, so that the constants of unrolled code become immediates in the addresses of
+ * loads and stores, and equal bases are computed once. That also holds through the extension from 32 to 64 bits, where
+ * the ranges (threads, loop bounds, clamps) show that the sum cannot overflow. */
 #include "backend/emit.h"
 
 /* Keys of computations that are not one LLVM instruction on integers; above all LLVM opcodes. */
@@ -26,7 +27,7 @@ static Range full_range(unsigned width) {
                  width >= 64 ? INT64_MAX : (INT64_C(1) << (width - 1)) - 1};
 }
 
-/* `x` cut to `width` bits and extended by its sign. */
+/* `x` truncated to `width` bits and sign-extended. */
 static int64_t wrap_to(int64_t x, unsigned width) {
   if (width >= 64)
     return x;
@@ -259,8 +260,8 @@ static LLVMValueRef reciprocal(Emit *e, LLVMValueRef period) {
 }
 
 /* t modulo `period` > 0, in [0, period): the quotient is estimated in f64, off by one at most while |t| < 2^52, and the
- * remainder corrected in integers. There is no branch in it, and it vectorises; a 64-bit division is far dearer on
- * every target. */
+ * remainder corrected in integers. The code has no branch, so it vectorises; a 64-bit division is far slower on every
+ * target. */
 static LLVMValueRef floor_mod(Emit *e, LLVMValueRef t, LLVMValueRef period) {
   LLVMBuilderRef b = e->here.b;
   LLVMTypeRef f64 = LLVMDoubleTypeInContext(e->context);

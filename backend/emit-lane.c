@@ -1,21 +1,25 @@
 /* backend/emit-lane.c: addresses as a base that is the same for all threads of a wave and an offset of 32 bits that
  * each thread has of its own, for targets whose loads and stores take both.
  *
- * Kernels make a coordinate as a sum of what the block gives and the extension of what the thread gives, whose range is
- * known. Where that is mapped into a field, at edges, so is what the block gives: clamp(b + t) is clamp(b) and what
- * the thread adds, which is neither negative nor more than t. In the last dimension this alone shows that the bytes
- * fit. In the one before it, of planes, the threads of a wave that is several lines are in rows next to each other, and
- * each has rows of its own beside that. Their distance is known at launch only: a check of the module (pass
- * lower-stream) has to say how long they are at most. Then those rows are part of the offset, too, and a plane takes
+ *   address = (uniform base, in scalar registers) + (32-bit offset of the thread)
+ *
+ * Kernels compute a coordinate as the sum of a part of the block and the extension of a part of the thread, whose range
+ * is known. If the sum is mapped into a field, at edges, the block's part is mapped, too: clamp(b + t) is clamp(b) plus
+ * an amount of the thread, which is neither negative nor more than t. In the last dimension this alone shows that the
+ * bytes fit.
+ *
+ * In the dimension before the last, of planes, the threads of a wave that is several lines are in adjacent rows, and
+ * each has rows of its own beside its row. Their distance is known at launch only: a check of the module (pass
+ * lower-stream) has to say how long rows are at most. Then those rows are part of the offset, too, and a plane takes
  * one base.
  *
- * Where threads have few registers, offsets are not kept: from the thread's own number, which all of them have in
- * common, each is made where it is used. */
+ * Where threads have few registers, offsets are not kept: each is computed where it is used, from the thread's own
+ * number, which all offsets share. */
 #include "backend/emit.h"
 
 enum { KEY_LANE = 4000, KEY_ROW, KEY_FIRST, KEY_BASE, KEY_REST, KEY_BOUND, KEY_KEPT };
-/* How far sums are followed; the most that a thread adds to a coordinate; accesses of a loop from which on their
- * pointers are too many. */
+/* How many levels of sums are followed; the greatest number that a thread adds to a coordinate; the greatest number of
+ * lines; with so many accesses of a loop, or more, their pointers are too many. */
 enum { DEEPEST = 8, MOST_ADDED = INT32_MAX / 2, MOST_LINES = 1 << 16, MANY_ACCESSES = 32 };
 
 bool emit_lines_are_waves(const Emit *e) {
@@ -23,11 +27,11 @@ bool emit_lines_are_waves(const Emit *e) {
   return e->target->keep_offset && lanes > 0 && e->k->threads[e->k->rank - 1] % lanes == 0;
 }
 
-/* What emit_is_threads knows of a value. */
+/* The two answers of emit_is_threads in its map. */
 static char same_for_all, differs;
 
-/* May `v` differ between threads of a wave? Found out: by the start of a loop for its index, by its operands for what
- * is computed. */
+/* May `v` differ between threads of a wave? The index of a loop may if the loop's start may, a computed value if one of
+ * its operands may. */
 static bool find_threads(Emit *e, const Value *v) {
   const Op *def = v->def;
   if (!def) {
@@ -53,8 +57,8 @@ bool emit_is_threads(Emit *e, const Value *v) {
   return known == &differs;
 }
 
-/* Lines of threads along the last dimension that a wave is, if it is several whole ones that follow each other along
- * the dimension before; else 1. */
+/* The number of lines of threads along the last dimension in a wave, if a wave is several whole lines that are
+ * consecutive in the dimension before; else 1. */
 static int lines_of_wave(const Emit *e) {
   int32_t lanes = e->target->info.lanes, line = e->k->threads[e->k->rank - 1], threads = 1;
   for (int d = 0; d < e->k->rank - 2; d++)
@@ -62,10 +66,10 @@ static int lines_of_wave(const Emit *e) {
   return e->k->rank > 1 && threads == 1 && line > 0 && line < lanes && lanes % line == 0 ? lanes / line : 1;
 }
 
-/* A coordinate, as uniform + lane + c: an i64 that is the same for all threads of a wave, an i32 from 0 to `most` that
- * is each one's own (NULL: nothing), and a constant. `grouped`: rows of planes near it have the same uniform part.
- * Where the coordinate was mapped into a field, `lane` is `own` less `below`, clamped to 0..`last`, all i32, the
- * last two the same for all threads; else `own` is NULL. */
+/* A coordinate as uniform + lane + c: an i64 that is the same for all threads of a wave, an i32 from 0 to `most` of
+ * each thread's own (NULL: none), and a constant. `grouped`: rows of planes near it have the same uniform part. If the
+ * coordinate was mapped into a field, `lane` is `own` less `below`, clamped to 0..`last`, all i32, the last two the
+ * same for all threads; else `own` is NULL. */
 typedef struct LaneSum {
   LLVMValueRef uniform, lane;
   int64_t c, most;
@@ -73,8 +77,8 @@ typedef struct LaneSum {
   LLVMValueRef own, below, last;
 } LaneSum;
 
-/* Where what is made of those of the `n` coordinates that differ between threads can be computed: before the outermost
- * loop that all of them are outside of. */
+/* The place where values can be computed that depend on those of the `n` coordinates that differ between threads:
+ * before the outermost loop outside of which all of these are defined. */
 static Place *home_of(Emit *e, int n, Value *const *coords) {
   Place *p = &e->here;
   for (EmitLoop *w = e->inner; w; w = w->about) {
@@ -86,7 +90,7 @@ static Place *home_of(Emit *e, int n, Value *const *coords) {
   return p;
 }
 
-/* Is `v` coef times the number of the thread along the dimension before the last, *line, and c? Both are small. */
+/* Is `v` coef times the number of the thread along the dimension before the last, *line, plus c? Both are small. */
 static bool is_line(const Emit *e, const Value *v, int depth, const Value **line, int64_t *coef, int64_t *c) {
   const Op *def = v->def;
   int64_t x, y, by;
@@ -114,8 +118,8 @@ static bool is_line(const Emit *e, const Value *v, int depth, const Value **line
   return *coef >= 0 && *coef <= MOST_LINES && *c >= -MOST_LINES && *c <= MOST_LINES;
 }
 
-/* Parts the i32 `v` where it is of the number of a thread's line: that of the wave's first one, and how many lines of
- * it are before the thread's. */
+/* Splits the i32 `v`, if it depends on the number of a thread's line: into that of the wave's first line, and the
+ * number of the wave's lines before the thread's. */
 static bool part_line(Emit *e, const Value *v, LaneSum *s) {
   const Value *line = NULL;
   int64_t coef;
@@ -139,7 +143,7 @@ static bool part_line(Emit *e, const Value *v, LaneSum *s) {
   return true;
 }
 
-/* Parts the i32 `v` whose range is known. */
+/* Splits the i32 `v`, whose range is known. */
 static bool part_small(Emit *e, const Value *v, LaneSum *s) {
   LLVMValueRef whole = emit_value(e, v);
   BaseOffset l = emit_linear(e, whole);
@@ -150,7 +154,7 @@ static bool part_small(Emit *e, const Value *v, LaneSum *s) {
   return r.lo >= 0 && r.hi <= MOST_ADDED && !LLVMIsAConstant(l.base);
 }
 
-/* The multiple of LANE_ROWS, counted from half of that below 0, that is next below `c`. */
+/* The greatest number not above `c` that is a multiple of LANE_ROWS less half of LANE_ROWS. */
 static int64_t group_of(int64_t c) {
   int64_t up = c + LANE_ROWS / 2, by = up % LANE_ROWS;
   return c - (by < 0 ? by + LANE_ROWS : by);
@@ -158,7 +162,7 @@ static int64_t group_of(int64_t c) {
 
 static bool part(Emit *e, Place *p, const Value *v, bool row, LaneSum *s);
 
-/* x - start in 0..most as an i32, all the same for all threads; at `p`. */
+/* x - start, clamped to 0..most, as an i32, all the same for all threads; at `p`. */
 static LLVMValueRef bound_of(Emit *e, Place *p, LLVMValueRef x, LLVMValueRef start, int64_t most) {
   ValueKey k = {KEY_BOUND, (uintptr_t)x, (uintptr_t)start, (uintptr_t)most};
   LLVMValueRef v = value_get(&p->seen, k);
@@ -170,9 +174,10 @@ static LLVMValueRef bound_of(Emit *e, Place *p, LLVMValueRef x, LLVMValueRef sta
   return v;
 }
 
-/* Parts the result of clamp or guard `op`. With uniform part u of its operand, whose bounds are lo and hi, the result's
- * is U = u brought there. Where u is below lo, the first lo - u threads stay at U, else none; where it is above hi, all
- * do; and none goes farther than hi - U (0 where there is no field). Rows of a group (`row`) have one uniform part. */
+/* Splits the result of clamp or guard `op`. With uniform part u of its operand, and bounds lo and hi, the uniform part
+ * of the result is U: u clamped to the bounds. If u is below lo, the first lo - u threads stay at U, else none does; if
+ * u is above hi, all do; and no thread goes farther than hi - U (0 where there is no field). Rows of a group (`row`)
+ * have one uniform part. */
 static bool part_brought(Emit *e, Place *p, const Op *op, bool row, LaneSum *s) {
   const Value *v = op->results[0];
   LaneSum x;
@@ -200,7 +205,7 @@ static bool part_brought(Emit *e, Place *p, const Op *op, bool row, LaneSum *s) 
   return true;
 }
 
-/* Parts coordinate `v`, what is computed at `p`; false where it cannot be. `row`: it is that of a row of a plane. */
+/* Splits coordinate `v`, at `p`; false if it cannot be split. `row`: it is the coordinate of a row of a plane. */
 static bool part(Emit *e, Place *p, const Value *v, bool row, LaneSum *s) {
   const Op *def = v->def;
   *s = (LaneSum){0};
@@ -235,7 +240,7 @@ static bool part(Emit *e, Place *p, const Value *v, bool row, LaneSum *s) {
   return true;
 }
 
-/* The most points of field `f` in dimension `d` by the module's checks; -1 where they do not say. */
+/* The greatest number of points of field `f` in dimension `d` by the module's checks; -1 if they do not say. */
 static int64_t most_points(const Emit *e, const Field *f, int d) {
   Affine extent = box_extent(e->arena, &f->box, d);
   for (int i = 0; i < e->m->nchecks; i++) {
@@ -247,8 +252,7 @@ static int64_t most_points(const Emit *e, const Field *f, int d) {
   return extent.n ? -1 : extent.c > 1 ? extent.c : 1;
 }
 
-/* The bytes between rows of `buffer` that are next to each other, as an i32, of which there are at most *most. NULL
- * where that is not known. */
+/* The bytes between adjacent rows of `buffer`, as an i32; at most *most. NULL if that is not known. */
 static LLVMValueRef row_bytes(Emit *e, int buffer, int64_t *most) {
   const Field *f = &e->m->fields[e->m->buffers[buffer].field];
   int rank = f->box.rank, size = type_size(f->type);
@@ -260,8 +264,8 @@ static LLVMValueRef row_bytes(Emit *e, int buffer, int64_t *most) {
   return emit_int(e, &e->entry, LLVMMul, row, LLVMConstInt(e->i32, (unsigned)size, 0));
 }
 
-/* The bytes of the rows of a plane that are part of an offset, of which *most says how many they can be; *c, the
- * constant of the row's coordinate, becomes that of its group. NULL where they are not known to fit beside `others`. */
+/* The bytes of the rows of a plane that are part of an offset; at most *most. *c, the constant of the row's coordinate,
+ * becomes that of its group. NULL if the bytes are not known to fit beside `others`. */
 static LLVMValueRef rows_of(Emit *e, Place *p, int buffer, const LaneSum *s, int64_t *c, int64_t others) {
   int64_t first = s->grouped ? *c : group_of(*c), by = *c - first, most;
   LLVMValueRef row = row_bytes(e, buffer, &most), rows = s->lane;
@@ -273,14 +277,14 @@ static LLVMValueRef rows_of(Emit *e, Place *p, int buffer, const LaneSum *s, int
   return emit_int(e, p, LLVMMul, rows, row);
 }
 
-/* The bytes that the thread adds to an address, as sums at the place where they can be made: those along the last
+/* The bytes that the thread adds to an address, as sums at the place where they can be computed: those along the last
  * dimension, and those of the rows of a plane; NULL: none. */
 typedef struct LaneBytes {
   LLVMValueRef line, rows;
 } LaneBytes;
 
-/* Finds them for an access to `buffer`, `s` being the parts of its coordinates and `c` their constants; false where
- * they may be too many. */
+/* Finds them for an access to `buffer`; `s` has the parts of its coordinates, `c` their constants. False if they may be
+ * too many. */
 static bool bytes_of(Emit *e, Place *p, int buffer, const LaneSum *s, int64_t *c, LaneBytes *bytes) {
   int last = buffer_rank(e->m, buffer) - 1, size = type_size(buffer_type(e->m, buffer));
   *bytes = (LaneBytes){0};
@@ -307,7 +311,7 @@ static LLVMValueRef keep(Emit *e, LLVMValueRef x) {
   return v;
 }
 
-/* The bytes along the last dimension in the present block, made anew from the thread's own number. `s` is that
+/* The bytes along the last dimension in the present block, computed again from the thread's own number. `s` is that
  * coordinate, an element has `size` bytes. */
 static LLVMValueRef line_anew(Emit *e, Place *p, const LaneSum *s, int size) {
   LLVMBuilderRef b = e->here.b;
@@ -352,21 +356,21 @@ bool emit_part_lane(Emit *e, int buffer, Value *const *coords, const int64_t *of
   return true;
 }
 
-/* What wants scalar registers in a loop: how many tests of coordinates and bases of accesses to global memory; the last
- * access. */
+/* The demand for scalar registers in a loop: the number of tests of coordinates and of bases of accesses to global
+ * memory; the last access. */
 typedef struct Wants {
   const Emit *e;
   int n;
   const Op *last;
 } Wants;
 
-/* Have the accesses `x` and `y` one base, as those to the rows of a plane have? */
+/* Do the accesses `x` and `y` have one base, as those to the rows of a plane do? */
 static bool same_base(const Emit *e, const Op *x, const Op *y) {
   const Value *at = x->operands[op_first_index(x)], *to = y->operands[op_first_index(y)];
   return buffer_rank(e->m, x->sym) > 2 && x->sym == y->sym && at == to && x->off[0] == y->off[0];
 }
 
-/* Counts those (a block_walk callback). */
+/* Counts this demand (a block_walk callback). */
 static void count_wants(void *user, Op *op) {
   Wants *w = user;
   bool access = op_buffer_read(op) >= 0 || op_buffer_written(op) >= 0;
@@ -374,7 +378,7 @@ static void count_wants(void *user, Op *op) {
   w->last = access ? op : w->last;
 }
 
-/* Has the innermost loop many of those? */
+/* Is this demand high in the innermost loop? */
 static bool has_many(Emit *e) {
   EmitLoop *w = e->inner;
   Wants wants = {e, 0, NULL};

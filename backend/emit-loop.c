@@ -1,28 +1,26 @@
-/* backend/emit-loop.c: what loops change. Which values stay the same in a loop; and addresses that a loop advances
- * evenly.
+/* backend/emit-loop.c: which values stay the same in a loop; and addresses that a loop advances evenly.
  *
- * A loop whose steps are written out goes to rows base + t + u, for the t of the round and a constant u for each
- * step. Their addresses differ by multiples of the row's stride, which only the launch
- * knows: LLVM would make each of them a variable of the loop, two registers each, or keep all multiples of the
- * stride. Here all accesses from one cell to buffers that lie alike share one address, a
- * *runner*, which goes on by a row at each step; other buffers, rows and lines are at distances from it that stay the
- * same in the loop and for all threads. LLVM must not see through that: the
- * additions are hidden from it by Target.hidden_add, for all it knows of which comes any pointer. */
+ * A loop whose steps are unrolled accesses rows base + t + u, with t of the round and a constant u for each step. Their
+ * addresses differ by multiples of the row's stride, which only the launch knows: LLVM would make each of them a
+ * variable of the loop, two registers each, or keep all multiples of the stride. Here all accesses from one cell to
+ * buffers of the same layout share one address, a *runner*, which advances by a row at each step; other buffers, rows
+ * and lines are at distances from it that are the same in the loop and for all threads. LLVM must not see through that:
+ * Target.hidden_add hides the additions from it, so LLVM does not know from which pointer another one comes. */
 #include "backend/emit.h"
 
-/* Numbers that turn are no larger. */
+/* The greatest number that can alternate. */
 enum { MOST_TURN = 1 << 20 };
 /* The key of pointers that follow a runner. */
 enum { KEY_FOLLOW = 4000 };
 
-/* The innermost loop about `b`, NULL if there is none. */
+/* The innermost loop around `b`, NULL if there is none. */
 const Op *emit_loop_about(const Block *b) {
   while (b && b->parent && b->parent->code != OP_FOR)
     b = b->parent->parent;
   return b ? b->parent : NULL;
 }
 
-/* The block that `v` belongs to. */
+/* The block in which `v` is defined. */
 static const Block *home_of(const Value *v) { return v->def ? v->def->parent : v->block; }
 
 bool emit_is_outside(const Value *v, const Op *loop) { return !block_is_within(home_of(v), loop); }
@@ -97,8 +95,8 @@ static bool is_exact(Emit *e, const EmitLoop *w, const Value *v) {
   return type_is_unsigned(v->type) ? r.lo >= 0 : r.lo > -most - 1 || r.hi < most;
 }
 
-/* How much `v` grows from one round of loop `w` to the next, as a multiple of what the loop's number does. False if
- * that is not known. */
+/* The growth of `v` from one round of loop `w` to the next, as a multiple of the growth of the loop's number. False if
+ * it is not known. */
 static bool growth_of(Emit *e, const EmitLoop *w, const Value *v, int64_t *growth) {
   int64_t x = 0, y = 0;
   *growth = 0;
@@ -121,7 +119,7 @@ static bool growth_of(Emit *e, const EmitLoop *w, const Value *v, int64_t *growt
   return true;
 }
 
-/* The value that `v`, of which growth_of knows, has in the loop's first round, before the loop. */
+/* The value of `v`, whose growth is known, in the loop's first round, computed before the loop. */
 static LLVMValueRef start_of(Emit *e, EmitLoop *w, const Value *v) {
   if (v == w->loop->blocks[0]->args[0])
     return emit_value(e, w->loop->operands[0]);
@@ -135,7 +133,7 @@ static LLVMValueRef start_of(Emit *e, EmitLoop *w, const Value *v) {
 
 /* ---------------------------------------------------------------- runners */
 
-/* Do the points of two buffers lie in the same way? */
+/* Do two buffers have the same layout? */
 static bool same_layout(const Emit *e, int x, int y) {
   bool same = buffer_rank(e->m, x) == buffer_rank(e->m, y) &&
               type_size(buffer_type(e->m, x)) == type_size(buffer_type(e->m, y));
@@ -144,7 +142,7 @@ static bool same_layout(const Emit *e, int x, int y) {
   return same;
 }
 
-/* The runner for accesses to buffers that lie as `buffer` does, from the cell base[0], base[1], ...; NULL if there is
+/* The runner for accesses to buffers with the layout of `buffer`, from the cell base[0], base[1], ...; NULL if there is
  * none. */
 static Runner *find_runner(const Emit *e, EmitLoop *w, int buffer, const LLVMValueRef *base) {
   for (int i = 0; i < w->n; i++) {
@@ -177,7 +175,7 @@ static Runner *make_runner(Emit *e, EmitLoop *w, int buffer, const LLVMValueRef 
   return &w->runners[w->n - 1];
 }
 
-/* Moves `r` on to the next row, where the loop's body has got to outside of ifs. */
+/* Advances `r` to the next row at the end of the loop's body as emitted so far, outside of ifs. */
 static void move_runner(Emit *e, EmitLoop *w, Runner *r) {
   if (w->fork)
     LLVMPositionBuilderBefore(w->chain, w->fork);
@@ -187,9 +185,9 @@ static void move_runner(Emit *e, EmitLoop *w, Runner *r) {
   r->row++;
 }
 
-/* The bytes from the origin of buffer `from` to that of `to`, by way of their arguments: what both origins are away
- * from these is mostly the same, and then not in it. ptxas 13.0 makes a wrong number of (-12 y - (p + 12 y)) + (q + 12
- * y), which is q - p - 12 y, where 12 y comes by way of -3 y. */
+/* The bytes from the origin of buffer `from` to that of `to`, computed from their arguments: the distance of both
+ * origins from these is mostly the same and then cancels. ptxas 13.0 computes (-12 y - (p + 12 y)) + (q + 12 y), which
+ * is q - p - 12 y, wrongly where 12 y is computed from -3 y. */
 static LLVMValueRef origin_distance(Emit *e, int from, int to) {
   const BufferValue *a = &e->buffers[from], *b = &e->buffers[to];
   LLVMValueRef begin = LLVMBuildPtrToInt(e->entry.b, a->start, e->i64, ""),
@@ -200,7 +198,7 @@ static LLVMValueRef origin_distance(Emit *e, int from, int to) {
                       "");
 }
 
-/* The pointer to row `row` of `buffer`, which lies a number of bytes from where `r` is that stays the same. */
+/* The pointer to row `row` of `buffer`, which lies a constant number of bytes from the present pointer of `r`. */
 static LLVMValueRef follow(Emit *e, const Runner *r, int buffer, int64_t row) {
   ValueKey k = {KEY_FOLLOW, (uintptr_t)r->last, (uintptr_t)buffer, (uintptr_t)row};
   LLVMValueRef p = value_get(&e->here.seen, k), bytes = rows_bytes(e, buffer, row - r->row);
@@ -237,7 +235,7 @@ LLVMValueRef emit_running(Emit *e, int buffer, Value *const *coords, const int64
   return follow(e, r, buffer, row);
 }
 
-/* ---------------------------------------------------------------- numbers that turn */
+/* ---------------------------------------------------------------- numbers that alternate */
 
 /* The number of type `t` that is x in the first round of `w`, y in the second, x in the third. */
 static LLVMValueRef turn_of(Emit *e, EmitLoop *w, LLVMTypeRef t, int64_t x, int64_t y) {

@@ -1,10 +1,10 @@
 /* backend/emit-memory.c: buffers in global memory, arrays in shared and private memory, and their addresses.
  *
- * The place of point (p0, p1, p2) in a buffer over the box lo..hi with extents e is ((p0 - lo0) * e1 + (p1 - lo1)) *
- * e2 + (p2 - lo2): origin + p0 * s0 + p1 * s1 + p2, with
- * origin and strides computed once at the kernel's entry. Index operands are split into base and constant; the bases
- * give one address, constant
- * multiples of strides the rows about it, and what is known at compile time becomes an immediate. */
+ *   ((p0 - lo0) * e1 + (p1 - lo1)) * e2 + (p2 - lo2)     ->     origin + p0 * s0 + p1 * s1 + p2
+ *
+ * That is the place of point (p0, p1, p2) in a buffer over the box lo..hi with extents e; origin and strides are
+ * computed once at the kernel's entry. Index operands are split into base and constant; the bases give one address,
+ * constant multiples of strides the rows around it, and a part that is known at compile time becomes an immediate. */
 #include "backend/emit.h"
 
 enum { KEY_GEP = 2000 };
@@ -24,9 +24,8 @@ static LLVMValueRef element(Emit *e, Place *place, LLVMTypeRef t, LLVMValueRef p
   return v;
 }
 
-/* Points of field `f` in dimension d as its layout counts them: at least 1, so that the addresses of guarded loads from
- * a field that turns out empty stay in its buffer. The grid is never empty. Rows have the field's pitch, if it has one.
- */
+/* Points of field `f` in dimension d in its layout: at least 1, so that the addresses of guarded loads from a field
+ * that turns out empty stay in its buffer. The grid is never empty. Rows have the field's pitch, if it has one. */
 static LLVMValueRef layout_extent(Emit *e, const Field *f, int d) {
   if (d == f->box.rank - 1 && f->pitch)
     return emit_affine(e, affine_scalar(e->arena, f->pitch - 1));
@@ -36,8 +35,8 @@ static LLVMValueRef layout_extent(Emit *e, const Field *f, int d) {
   return whole ? extent : emit_int_max(e, &e->entry, extent, emit_i64(e, 1));
 }
 
-/* Origin and strides of the buffer that argument `arg` points to. One that is no field's has one dimension and starts
- * at 0. */
+/* Computes origin and strides of the buffer to which argument `arg` points. A buffer that belongs to no field has one
+ * dimension and starts at 0. */
 static void buffer_begin(Emit *e, int arg) {
   int buffer = e->k->args[arg].index;
   BufferValue *v = &e->buffers[buffer];
@@ -70,7 +69,7 @@ static uint64_t array_cells(const Array *a) {
   return n;
 }
 
-/* Bytes of the memory of root array `root`: of the greatest array that uses it. */
+/* Bytes of the memory of root array `root`: of the largest array that uses it. */
 static uint64_t storage_bytes(const Kernel *k, int root) {
   uint64_t bytes = 0;
   for (int i = 0; i < k->narrays; i++) {
@@ -131,7 +130,7 @@ static LLVMValueRef private_array(Emit *e, int i) {
   return e->arrays[root] = v;
 }
 
-/* Makes room for what is known of all buffers, once a module, and forgets that of the kernel before. */
+/* Makes room for the facts of all buffers, once a module, and forgets those of the kernel before. */
 static void forget_buffers(Emit *e) {
   if (!e->buffers)
     e->buffers = ARENA_ARRAY(e->arena, BufferValue, e->m->nbuffers);
@@ -153,7 +152,7 @@ bool emit_memory_begin(Emit *e) {
   return true;
 }
 
-/* Marks memory access `v` as belonging to the parallel loops about it. */
+/* Marks memory access `v` as belonging to the parallel loops around it. */
 static void mark_parallel(Emit *e, LLVMValueRef v) {
   if (!e->ngroups)
     return;
@@ -163,13 +162,13 @@ static void mark_parallel(Emit *e, LLVMValueRef v) {
   LLVMSetMetadata(v, LLVMGetMDKindIDInContext(e->context, "llvm.access.group", 17), LLVMMetadataAsValue(e->context, g));
 }
 
-/* Promises that nobody writes what load `v` reads while the kernel runs. */
+/* Promises that nobody writes the memory that load `v` reads while the kernel runs. */
 static void mark_invariant(Emit *e, LLVMValueRef v) {
   LLVMMetadataRef none = LLVMMDNodeInContext2(e->context, NULL, 0);
   LLVMSetMetadata(v, LLVMGetMDKindIDInContext(e->context, "invariant.load", 14), LLVMMetadataAsValue(e->context, none));
 }
 
-/* A value of LLVM type `t` loaded from `p`, which is a multiple of `align`. */
+/* A value of LLVM type `t` loaded from `p`, which has alignment `align`. */
 static LLVMValueRef load_aligned(Emit *e, LLVMTypeRef t, LLVMValueRef p, int align, bool parallel, bool invariant) {
   LLVMValueRef v = LLVMBuildLoad2(e->here.b, t, p, "");
   LLVMSetAlignment(v, (unsigned)align);
@@ -180,7 +179,7 @@ static LLVMValueRef load_aligned(Emit *e, LLVMTypeRef t, LLVMValueRef p, int ali
   return v;
 }
 
-/* Stores `v` to `p`, which is a multiple of `align`. */
+/* Stores `v` to `p`, which has alignment `align`. */
 static void store_aligned(Emit *e, LLVMValueRef v, LLVMValueRef p, int align, bool parallel) {
   LLVMValueRef s = LLVMBuildStore(e->here.b, v, p);
   LLVMSetAlignment(s, (unsigned)align);
@@ -188,7 +187,7 @@ static void store_aligned(Emit *e, LLVMValueRef v, LLVMValueRef p, int align, bo
     mark_parallel(e, s);
 }
 
-/* Value `v` of type `t` as it is in registers, from as it is in memory; and back. */
+/* Converts value `v` of type `t` from its form in memory to that in registers; and back. */
 static LLVMValueRef from_memory(Emit *e, Type t, LLVMValueRef v) {
   return t == TY_BOOL ? LLVMBuildICmp(e->here.b, LLVMIntNE, v, LLVMConstInt(e->i8, 0, 0), "") : v;
 }
@@ -221,7 +220,7 @@ static BaseOffset coordinate(Emit *e, const Value *x, int64_t off) {
   return l;
 }
 
-/* `p`, and behind it `rest` cells of buffer `buffer`. */
+/* The pointer `rest` cells of buffer `buffer` after `p`. */
 static LLVMValueRef add_cells(Emit *e, int buffer, LLVMValueRef p, LLVMValueRef index, const int64_t *rest) {
   const BufferValue *b = &e->buffers[buffer];
   LLVMTypeRef t = emit_memory_type(e, buffer_type(e->m, buffer));
@@ -233,8 +232,8 @@ static LLVMValueRef add_cells(Emit *e, int buffer, LLVMValueRef p, LLVMValueRef 
   return element(e, &e->here, t, element(e, &e->here, t, p, by), emit_i64(e, r.c));
 }
 
-/* The address of the element of `buffer` at the coordinates, which are parted in `lane`: what the wave has
- * in common first, so that it is in scalar registers. */
+/* The address of the element of `buffer` at the coordinates, which `lane` splits. The wave's common part is added
+ * first, so that it is in scalar registers. */
 static LLVMValueRef lane_address(Emit *e, int buffer, Value *const *coords, const LaneAddress *lane) {
   const BufferValue *b = &e->buffers[buffer];
   LLVMTypeRef t = emit_memory_type(e, buffer_type(e->m, buffer));
@@ -252,9 +251,8 @@ static LLVMValueRef lane_address(Emit *e, int buffer, Value *const *coords, cons
 }
 
 /* The address of the element of buffer `buffer` at the coordinates and offsets. `hidden`: LLVM need not know that it is
- * in that buffer; then what a loop changes in dimension 0 is added last, for it is the same for all threads of a
- * streaming loop.
- */
+ * in that buffer; then the part that a loop changes in dimension 0 is added last, for it is the same for all threads of
+ * a streaming loop. */
 static LLVMValueRef buffer_address(Emit *e, int buffer, Value *const *coords, const int64_t *off, bool hidden) {
   const BufferValue *b = &e->buffers[buffer];
   int64_t rest[MAX_RANK] = {0};
@@ -288,8 +286,8 @@ static bool is_invariant(const Emit *e, int buffer) {
 
 /* ---- stores to other parts of the grid */
 
-/* What `op` stores to the buffer at the coordinates, whose address is `p`; store: stores it to another address; value:
- * of a store of one; first: its coordinate along dimension 0. */
+/* A store of `op` to the buffer at the coordinates, whose address is `p`. store: stores the value to another address;
+ * value: of a store of one element; first: its coordinate along dimension 0. */
 typedef struct Mirrored {
   const Op *op;
   Value *const *coords;
@@ -306,8 +304,8 @@ static LLVMValueRef mirror_argument(const Emit *e, int buffer, MirrorArg which) 
   return NULL;
 }
 
-/* Goes on in a new block where `test` holds, and behind it in any case: the block behind is returned, with the builder
- * in the first. */
+/* Continues in a new block where `test` holds, and then after it in any case. Returns the block after it; the builder
+ * is in the first. */
 static LLVMBasicBlockRef begin_if(Emit *e, LLVMValueRef test) {
   LLVMBasicBlockRef then = LLVMAppendBasicBlockInContext(e->context, e->fn, "mirror"),
                     behind = LLVMAppendBasicBlockInContext(e->context, e->fn, "behind");
@@ -316,13 +314,13 @@ static LLVMBasicBlockRef begin_if(Emit *e, LLVMValueRef test) {
   return behind;
 }
 
-/* The end of that. */
+/* Ends the block of begin_if. */
 static void end_if(Emit *e, LLVMBasicBlockRef behind) {
   LLVMBuildBr(e->here.b, behind);
   LLVMPositionBuilderAtEnd(e->here.b, behind);
 }
 
-/* The same store `by` bytes further on, and `row` more for each point along dimension 0 (NULL: none), where `test`
+/* Repeats the store `by` bytes further on, plus `row` for each point along dimension 0 (NULL: none), if `test`
  * holds. */
 static void mirror_one(Emit *e, const Mirrored *x, LLVMValueRef test, LLVMValueRef by, LLVMValueRef row) {
   LLVMBasicBlockRef behind = begin_if(e, test);
@@ -338,8 +336,9 @@ static LLVMValueRef mirrored_coordinate(Emit *e, const Mirrored *x, int d) {
   return LLVMBuildAdd(e->here.b, v, emit_i64(e, x->op->off[d]), "");
 }
 
-/* Stores what other parts have as ghost cells there, too. Most rows are of no other part, and pay one test: for rows
- * below `below` and from `above` on it is row - below >= above - below, unsigned; where these overlap, all are. */
+/* Repeats the store in those parts of the grid that have the point as a ghost cell. Most rows belong to no other part,
+ * and pay one test: rows below `below` and from `above` on are those with row - below >= above - below, unsigned; where
+ * these overlap, all are. */
 static void mirror_stores(Emit *e, Mirrored x) {
   int buffer = x.op->sym;
   LLVMValueRef below = mirror_argument(e, buffer, MIRROR_BELOW), above = mirror_argument(e, buffer, MIRROR_ABOVE);
@@ -379,8 +378,8 @@ void emit_store(Emit *e, const Op *op) {
   mirror_stores(e, (Mirrored){op, op->operands + 1, p, store_value, v, NULL});
 }
 
-/* The address of the cell of array number `array` at the indices plus `off`. Indices are 32 bit: no block has more
- * cells. Without threads they are summed in 64 bit, so that LLVM sees that the addresses of a loop go up evenly. */
+/* The address of the cell of array number `array` at the indices plus `off`. Indices have 32 bits: no block has more
+ * cells. Without threads they are added in 64 bits, so that LLVM sees that the addresses of a loop advance evenly. */
 static LLVMValueRef cell_address(Emit *e, int array, Value *const *indices, const int64_t *off) {
   const Array *a = &e->k->arrays[array];
   LLVMTypeRef t = emit_memory_type(e, a->type);
@@ -403,7 +402,7 @@ static LLVMValueRef cell_address(Emit *e, int array, Value *const *indices, cons
   return element(e, &e->here, t, p, emit_i64(e, (int64_t)((uint64_t)l.c + c)));
 }
 
-/* The address of the cell of an array that `op` goes to. */
+/* The address of the cell of an array that `op` accesses. */
 static LLVMValueRef array_address(Emit *e, const Op *op) {
   return cell_address(e, op->sym, op->operands + op_first_index(op), op->off);
 }
@@ -421,26 +420,26 @@ void emit_astore(Emit *e, const Op *op) {
 
 /* ---- several elements at once */
 
-/* The address of the first element that the vector op `op` goes to. */
+/* The address of the first element that the vector op `op` accesses. */
 static LLVMValueRef vector_address(Emit *e, const Op *op) {
   if (op_info[op->code].form == FORM_ARRAY)
     return array_address(e, op);
   return buffer_address(e, op->sym, op->operands + op_first_index(op), op->off, true);
 }
 
-/* Elements of type `t` that one of the instructions moves by which `op` moves its own. */
+/* The number of elements of type `t` in one of the instructions by which `op` moves its elements. */
 static int vector_length(const Op *op, Type t) {
   return op->count * type_size(t) <= VECTOR_BYTES ? op->count : VECTOR_BYTES / type_size(t);
 }
 
-/* The address `i` elements of type `t` behind `p`. */
+/* The address `i` elements of type `t` after `p`. */
 static LLVMValueRef behind(Emit *e, Type t, LLVMValueRef p, int i) {
   return element(e, &e->here, emit_memory_type(e, t), p, emit_i64(e, i));
 }
 
 /* Loads the elements of `op` from `p` on one by one, all of them from memory that the kernel does not write. LLVM makes
- * vectors of them, and knows of each that it is such a load; of a vector that it takes apart it forgets that, and in a
- * streaming loop it cannot see by the address. */
+ * vectors of these loads, and knows of each that its memory is not written. If LLVM splits a vector load it forgets
+ * that, and in a streaming loop it cannot see it by the address. */
 static void load_invariant(Emit *e, const Op *op, LLVMValueRef p, LLVMValueRef *values) {
   Type t = op->results[0]->type;
   int size = type_size(t), most = vector_length(op, t) * size;

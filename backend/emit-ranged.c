@@ -1,12 +1,14 @@
 /* backend/emit-ranged.c: roots and quotients of operands that are ranged (ops ranged, div.ranged, sqrt.ranged),
- * correctly rounded by Newton steps with fused multiply-adds from the target's approximations of 1 / x and
- * 1 / sqrt(x). On NVIDIA the steps are those, and the bits that approximations in f64 are filled up with the same, by
- * which NVIDIA's assembler computes operands away from the ends of the range, so that results are those of its own root
- * and quotient, whose rounding it vouches for. (P. Markstein, "Computation of elementary functions on the IBM RISC
- * System/6000 processor", IBM J. Res. Dev. 34(1), 1990, section 3: why the last step rounds correctly.) */
+ * correctly rounded by Newton steps with fused multiply-adds, from the target's approximations of 1 / x and 1 /
+ * sqrt(x).
+ *
+ * On NVIDIA the steps, and the bits with which approximations in f64 are filled up, are those by which NVIDIA's
+ * assembler computes operands away from the ends of the range. So results are those of its own root and quotient, whose
+ * rounding NVIDIA guarantees. (P. Markstein, "Computation of elementary functions on the IBM RISC System/6000
+ * processor", IBM J. Res. Dev. 34(1), 1990, section 3: why the last step rounds correctly.) */
 #include "backend/emit.h"
 
-/* A short name for what is built with: the emission, and the type. */
+/* The emission, and the type in which to compute. */
 typedef struct Steps {
   Emit *e;
   LLVMBuilderRef b;
@@ -30,13 +32,13 @@ static LLVMValueRef residual(const Steps *s, LLVMValueRef x, LLVMValueRef y, LLV
   return fma_of(s, LLVMBuildFNeg(s->b, x, ""), y, z);
 }
 
-/* The upper 32 bits of the f64 `x`: by a vector, for LLVM makes one shift of 64 bits of two, which is several. */
+/* The upper 32 bits of the f64 `x`, by a vector: LLVM makes one 64-bit shift of two, which is several instructions. */
 static LLVMValueRef high_word(const Steps *s, LLVMValueRef x) {
   LLVMValueRef halves = LLVMBuildBitCast(s->b, x, LLVMVectorType(s->e->i32, 2), "");
   return LLVMBuildExtractElement(s->b, halves, LLVMConstInt(s->e->i32, 1, 0), "");
 }
 
-/* The f64 `x`, whose lower 32 bits are 0, with those of `low`. */
+/* The f64 `x`, whose lower 32 bits are 0, with the lower 32 bits `low`. */
 static LLVMValueRef with_low_word(const Steps *s, LLVMValueRef x, LLVMValueRef low) {
   LLVMValueRef bits =
       LLVMBuildOr(s->b, LLVMBuildBitCast(s->b, x, s->e->i64, ""), LLVMBuildZExt(s->b, low, s->e->i64, ""), "");
@@ -52,7 +54,8 @@ static LLVMValueRef constant_reciprocal(const Steps *s, LLVMValueRef y) {
   return number(s, s->t == TY_F32 ? (double)(1.0f / (float)c) : 1 / c);
 }
 
-/* 1 / y by the target, filled up to f64 with what the quotient `of_one` (1 / y, else x / y) fills it up with. */
+/* The target's 1 / y, filled up to f64 with the bits that the quotient takes; `of_one`: the quotient is 1 / y, else x /
+ * y. */
 static LLVMValueRef rough_reciprocal(const Steps *s, LLVMValueRef y, bool of_one) {
   LLVMValueRef r = s->e->target->approximate(s->e, OP_DIV, s->t, y);
   if (s->t == TY_F32)
@@ -62,7 +65,7 @@ static LLVMValueRef rough_reciprocal(const Steps *s, LLVMValueRef y, bool of_one
                        of_one ? LLVMBuildAdd(s->b, high_word(s, y), LLVMConstInt(s->e->i32, 0x300402, 0), "") : one);
 }
 
-/* 1 / y. f32 needs one step, f64 two, of which the first has the third order. */
+/* 1 / y. f32 needs one step, f64 two, the first of which is of third order. */
 static LLVMValueRef reciprocal(const Steps *s, LLVMValueRef y, bool of_one) {
   LLVMValueRef r = rough_reciprocal(s, y, of_one), error = residual(s, y, r, number(s, 1));
   if (s->t == TY_F64) {
@@ -78,7 +81,7 @@ static bool is_one(LLVMValueRef x) {
   return LLVMIsAConstantFP(x) && LLVMConstRealGetDouble(x, &inexact) == 1;
 }
 
-/* x / y, where `r` is 1 / y: their product, and a step with what remains. */
+/* x / y, where `r` is 1 / y: their product, and a step with its residual. */
 static LLVMValueRef quotient_by(const Steps *s, LLVMValueRef x, LLVMValueRef y, LLVMValueRef r) {
   if (is_one(x))
     return r;
@@ -92,7 +95,7 @@ static LLVMValueRef quotient(const Steps *s, LLVMValueRef x, LLVMValueRef y) {
   return quotient_by(s, x, y, known ? known : reciprocal(s, y, is_one(x)));
 }
 
-/* 1 / sqrt(x) by the target, in f64 with a step of the third order more. */
+/* 1 / sqrt(x) by the target, in f64 with one more step of third order. */
 static LLVMValueRef reciprocal_root(const Steps *s, LLVMValueRef x) {
   LLVMValueRef r = s->e->target->approximate(s->e, OP_RSQRT, s->t, x);
   if (s->t == TY_F32)
@@ -102,7 +105,7 @@ static LLVMValueRef reciprocal_root(const Steps *s, LLVMValueRef x) {
   return fma_of(s, fma_of(s, error, number(s, 0.375), number(s, 0.5)), mul(s, r, error), r);
 }
 
-/* Half of the f64 `x`, by its exponent: integers are added beside what is multiplied. */
+/* Half of the f64 `x`, by its exponent: an integer addition runs beside the multiplications. */
 static LLVMValueRef half(const Steps *s, LLVMValueRef x) {
   if (s->t == TY_F32)
     return mul(s, x, number(s, 0.5));
@@ -111,22 +114,22 @@ static LLVMValueRef half(const Steps *s, LLVMValueRef x) {
                           "");
 }
 
-/* sqrt(x), where `r` is 1 / sqrt(x): x r, and a step with what its square lacks. */
+/* sqrt(x), where `r` is 1 / sqrt(x): x r, and a step with the residual of its square. */
 static LLVMValueRef root(const Steps *s, LLVMValueRef x, LLVMValueRef r) {
   LLVMValueRef g = mul(s, x, r);
   return fma_of(s, residual(s, g, g, x), half(s, r), g);
 }
 
-/* x / sqrt(y): from the approximation that the root is made of, the root's reciprocal in one step of the third order,
- * whose sums are rounded up. So it rounds correctly where it is hardest, just above the middle between two numbers (to
- * the nearest number a quotient by a root of all ones would be wrong). */
+/* x / sqrt(y): from the approximation of which the root is made, the root's reciprocal in one step of third order whose
+ * sums are rounded up. So it rounds correctly where that is hardest, just above the middle between two numbers (rounded
+ * to nearest, a quotient by a root of all ones would be wrong). */
 static LLVMValueRef quotient_by_root(const Steps *s, LLVMValueRef x, LLVMValueRef y) {
   LLVMValueRef r = reciprocal_root(s, y), g = root(s, y, r);
   LLVMValueRef error = s->e->target->fma_up(s->e, s->t, LLVMBuildFNeg(s->b, g, ""), r, number(s, 1));
   return quotient_by(s, x, g, fma_of(s, r, s->e->target->fma_up(s->e, s->t, error, error, error), r));
 }
 
-/* The sign of the f32 `y` goes to `x`: their quotient is the one of what is returned by |y|. */
+/* `x` with the sign of the f32 `y` applied: x / y is the returned value divided by |y|. */
 static LLVMValueRef take_sign(const Steps *s, LLVMValueRef x, LLVMValueRef y) {
   LLVMTypeRef i32 = s->e->i32;
   LLVMValueRef sign =
@@ -134,12 +137,12 @@ static LLVMValueRef take_sign(const Steps *s, LLVMValueRef x, LLVMValueRef y) {
   return LLVMBuildBitCast(s->b, LLVMBuildXor(s->b, LLVMBuildBitCast(s->b, x, i32, ""), sign, ""), s->type, "");
 }
 
-/* x / y of f32, whatever they are, by f64, in which no finite ones are near the ends: a reciprocal by one step of the
- * third order from at least 20 bits, and a quotient that a step makes exact where f64 has it (halfway between two
- * subnormal f32, say); else it is 2^-49 or more from where roundings to f32 part, and the steps leave less than 2^-52.
- * `y` is without sign, and what the quotient lacks is -0 where it lacks nothing: so zeros have the sign they should.
- * The steps give NaN where one of both is infinite or NaN, or `y` is 0; x times the rough reciprocal then is the
- * quotient. */
+/* x / y of any f32, by f64, in which no finite f32 is near the ends of the range. The reciprocal takes one step of
+ * third order from at least 20 bits, and a step makes the quotient exact where f64 has it (halfway between two
+ * subnormal f32, say); otherwise the quotient is 2^-49 or more from where roundings to f32 change, and the steps leave
+ * an error less than 2^-52. `y` has no sign, and the quotient's residual is -0 where it is zero: so zeros have the
+ * right sign. The steps give NaN where one of both is infinite or NaN, or `y` is 0; x times the rough reciprocal then
+ * is the quotient. */
 static LLVMValueRef wide_quotient(const Steps *f, LLVMValueRef x, LLVMValueRef y) {
   Steps s = steps_of(f->e, TY_F64);
   LLVMValueRef size = emit_intrinsic(f->e, f->b, "llvm.fabs", 1, (LLVMTypeRef[]){f->type}, 1, &y);
@@ -156,10 +159,10 @@ static LLVMValueRef wide_quotient(const Steps *f, LLVMValueRef x, LLVMValueRef y
 
 /* ---- steps without sums that are rounded up
  *
- * From approximations that are exact to a unit in f32 and to 2^-24 or so in f64: the steps by which LLVM itself
- * computes quotients and roots on AMD for operands that it need not scale. In f32 LLVM takes another way to a root and
- * two steps more to 1 / y. For all f32 and all approximations within two units, these give the same roots, which are
- * right, and the same reciprocals. */
+ * From approximations that are exact to a unit in f32 and to 2^-24 or so in f64, these are the steps by which LLVM
+ * itself computes quotients and roots on AMD for operands that need no scaling. In f32 LLVM computes a root in another
+ * way and takes two more steps to 1 / y. For all f32 and all approximations within two units, these steps give the same
+ * roots, which are right, and the same reciprocals. */
 
 /* 1 / y, nearly: r and a step, in f64 two. */
 static LLVMValueRef near_reciprocal(const Steps *s, LLVMValueRef y) {
@@ -180,7 +183,7 @@ static LLVMValueRef near_quotient(const Steps *s, LLVMValueRef x, LLVMValueRef y
   return q;
 }
 
-/* sqrt(x): with g near it and h near half of its reciprocal, a step for both, and one or two for g alone. */
+/* sqrt(x): with g near the root and h near half of its reciprocal, a step for both, and one or two for g alone. */
 static LLVMValueRef near_root(const Steps *s, LLVMValueRef x) {
   LLVMValueRef r = s->e->target->approximate(s->e, OP_RSQRT, s->t, x), g = mul(s, x, r), h = mul(s, r, number(s, 0.5)),
                error = residual(s, h, g, number(s, 0.5));
@@ -191,7 +194,7 @@ static LLVMValueRef near_root(const Steps *s, LLVMValueRef x) {
   return g;
 }
 
-/* The same as emit_ranged by these. */
+/* emit_ranged by these steps. */
 static LLVMValueRef emit_near(const Steps *s, Opcode code, LLVMValueRef x, LLVMValueRef y) {
   switch (code) {
   case OP_DIV_RANGED: return near_quotient(s, x, y);
@@ -202,8 +205,8 @@ static LLVMValueRef emit_near(const Steps *s, Opcode code, LLVMValueRef x, LLVMV
 
 /* ---------------------------------------------------------------- tests */
 
-/* What a test of type `t` compares: integers from the upper 32 bits of numbers in [2^-n, 2^n) are, less those of the
- * least, below `count`, and of all others, taken without sign, not. */
+/* A test of type `t` compares integers: the upper 32 bits of a number, taken as unsigned, less this start are below
+ * `count` for numbers in [2^-n, 2^n), and not below it for all others. */
 static uint32_t range_start(Type t) {
   return t == TY_F64 ? (uint32_t)(1023 - RANGED_F64) << 20 : (uint32_t)(127 - RANGED_F32) << 23;
 }
@@ -211,7 +214,8 @@ static uint32_t range_count(Type t) {
   return t == TY_F64 ? (uint32_t)(2 * RANGED_F64) << 20 : (uint32_t)(2 * RANGED_F32) << 23;
 }
 
-/* How numbers are tested: any; sizes of what may be negative; those that are known to be NaN or not below the range. */
+/* The kinds of tests: of any number; of the size of a number that may be negative; of a number that is known to be NaN
+ * or not below the range. */
 typedef enum RangeTest { TEST_ANY, TEST_SIZE, TEST_ABOVE, RANGE_TESTS } RangeTest;
 
 static RangeTest test_of(const Op *op) {
@@ -219,9 +223,9 @@ static RangeTest test_of(const Op *op) {
   return op->code == OP_RANGED_ABOVE ? TEST_ABOVE : of && of->code == OP_ABS ? TEST_SIZE : TEST_ANY;
 }
 
-/* The integer of `x` whose maximum is tested: how far its upper 32 bits are above those of the least ranged number;
- * twice that of a size, whose sign goes by the doubling; else the bits themselves. Integers, so that
- * the pipes for floats have nothing to do with it. */
+/* The integer of `x` whose maximum is tested: its upper 32 bits less those of the least ranged number; for a size,
+ * twice that, since the doubling drops the sign; for TEST_ABOVE the bits themselves. Integers leave the pipes for
+ * floats free. */
 static LLVMValueRef tested_bits(const Steps *s, RangeTest test, LLVMValueRef x) {
   LLVMTypeRef i32 = s->e->i32;
   LLVMValueRef upper = s->t == TY_F64 ? high_word(s, x) : LLVMBuildBitCast(s->b, x, i32, "");
@@ -233,16 +237,16 @@ static LLVMValueRef tested_bits(const Steps *s, RangeTest test, LLVMValueRef x) 
   return LLVMBuildSub(s->b, upper, LLVMConstInt(i32, test == TEST_SIZE ? 2 * start : start, 0), "");
 }
 
-/* Is that integer, `most`, one of a ranged number? */
+/* Does that integer, `most`, belong to a ranged number? */
 static LLVMValueRef is_in_range(const Steps *s, RangeTest test, LLVMValueRef most) {
   uint32_t count = range_count(s->t), start = range_start(s->t);
   uint32_t end = test == TEST_ABOVE ? start + count : test == TEST_SIZE ? 2 * count : count;
   return LLVMBuildICmp(s->b, LLVMIntULT, most, LLVMConstInt(s->e->i32, end, 0), "");
 }
 
-/* The greatest of those integers of all numbers of type `t` that the guard `asked` asks of by `test`, and of `most`, if
- * that is not NULL: an addition and a maximum each, which some hardware does in one, or the maximum of three. NULL if
- * there are none. */
+/* The greatest of those integers of all numbers of type `t` that the guard `asked` tests by `test`, and of `most`, if
+ * that is not NULL: an addition and a maximum for each number, which some hardware does in one, or the maximum of
+ * three. NULL if there are none. */
 static LLVMValueRef farthest(Emit *e, const Value *asked, Type t, RangeTest test, LLVMValueRef most) {
   const Op *op = asked->def;
   if (op->code == OP_AND)
@@ -266,7 +270,7 @@ LLVMValueRef emit_guard(Emit *e, const Value *asked) {
   return all;
 }
 
-/* The same as emit_ranged by what all targets have. */
+/* emit_ranged by the operations that all targets have. */
 static LLVMValueRef emit_unranged(Emit *e, Opcode code, Type t, LLVMValueRef x, LLVMValueRef y) {
   LLVMTypeRef type = emit_type(e, t);
   LLVMValueRef last = y ? y : x, root = code == OP_DIV_RANGED || code == OP_DIV_WIDE

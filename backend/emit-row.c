@@ -1,16 +1,16 @@
 /* backend/emit-row.c: coordinates that the innermost loop advances and that are the same for all threads, as the rows
- * of a streaming loop are: what stays the same in the loop, in 64 bits, and a number of 32 bits that changes. Tests of
- * rows (emit-select.c), and rows that are mapped into a field, then take scalar instructions of 32 bits; what is of
- * 64 bits is done before the loop. A scalar unit has no order of 64 bits: LLVM would compare in the vector unit, in
- * each round, and have the address there, too. */
+ * of a streaming loop are. Such a coordinate is split into a loop-invariant part of 64 bits and a changing number of 32
+ * bits. Tests of rows (emit-select.c), and rows that are mapped into a field, then take scalar instructions of 32 bits;
+ * all arithmetic of 64 bits is done before the loop. A scalar unit cannot compare 64 bits: LLVM would compare in the
+ * vector unit, in each round, and compute the address there, too. */
 #include "backend/emit.h"
 
 enum { KEY_START = 5000, KEY_SEEN };
-/* How far sums are followed; the most that a row is from where those of its loop count from, if it is to be mapped
- * into a field. */
+/* How many levels of sums are followed; the greatest distance of a row from the row at which its loop begins, if it is
+ * to be mapped into a field. */
 enum { DEEPEST = 8, MOST_ROWS = 1 << 30 };
 
-/* Adds the terms of `v` to `row`, at `p`; false where they are not as in RowSum, or not known there. */
+/* Adds the terms of `v` to `row`, at `p`; false if they do not have the form of a RowSum, or are not known there. */
 static bool add_terms(Emit *e, Place *p, const Value *v, const Op *loop, int depth, RowSum *row) {
   const Op *def = v->def;
   if (emit_is_invariant(v, loop, DEEPEST)) {
@@ -51,7 +51,7 @@ LLVMValueRef emit_brought(Emit *e, Place *p, LLVMValueRef x, LLVMValueRef lo, LL
   return v;
 }
 
-/* `x` seen from `start`, in 32 bits, cut to -most..most; at `p`. */
+/* `x` relative to `start`, in 32 bits, clamped to -most..most; at `p`. */
 static LLVMValueRef seen_from(Emit *e, Place *p, LLVMValueRef x, LLVMValueRef start, int64_t most) {
   ValueKey k = {KEY_SEEN, (uintptr_t)x, (uintptr_t)start, (uintptr_t)most};
   LLVMValueRef v = value_get(&p->seen, k);
@@ -63,10 +63,10 @@ static LLVMValueRef seen_from(Emit *e, Place *p, LLVMValueRef x, LLVMValueRef st
   return v;
 }
 
-/* With `start` that row, x is mapped as start + (x - start mapped into lo - start..hi - start), of which the
- * first bound is not above 0 and the second not below it (of an empty field both are 0 or below, and the first holds).
- * So rows that are at most MOST_ROWS before `same`, and fewer behind it, come out right if the bounds are cut to 32
- * bits, and if `same` is cut to MOST_ROWS from `start`: where that is cut, x is beyond the bound, too. The sum of the
+/* With the row `start`, x is mapped as start + (x - start mapped into lo - start..hi - start). The first of these
+ * bounds is not above 0, the second not below it (of an empty field both are 0 or below, and the first holds). So rows
+ * that are at most MOST_ROWS before `same`, and fewer after it, come out right if the bounds are clamped to 32 bits,
+ * and if `same` is clamped to MOST_ROWS from `start`: where it is clamped, x is beyond the bound, too. The sum of the
  * two fits 32 bits: it is from -2 MOST_ROWS to 2 MOST_ROWS - 1. */
 LLVMValueRef emit_brought_row(Emit *e, const Op *op, LLVMValueRef lo, LLVMValueRef hi) {
   EmitLoop *w = e->inner;

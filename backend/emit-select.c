@@ -1,19 +1,21 @@
-/* backend/emit-select.c: selects by tests of coordinates, in loops. Predicates are few on a GPU: those of points,
- * which stay the same from step to step of a streaming loop, are packed
- * into words and taken out again at each use. Where the target can merge words by a mask of bits, a test of what does
- * not change in the loop becomes such a mask, made once
- * before the loop, and the select one instruction; a test of what does change becomes another.
+/* backend/emit-select.c: selects by tests of coordinates, in loops.
  *
- * Where predicates are masks of a wave's lanes in scalar registers, what does not change stays in them. But a row that
- * a streaming loop has reached is tested at each of its time steps, and LLVM would keep all masks of a row's cells from
- * the first to the last of them. So the row's part of the mask is made anew for each time step, by scalar instructions
- * in 32 bits (Target.renew), and only those of columns are kept. */
+ * *NVIDIA*. A GPU has few predicates: those of points, which stay the same from step to step of a streaming loop, are
+ * packed into words and unpacked again at each use. If the target can merge words by a mask of bits (Target.blend), a
+ * loop-invariant test becomes such a mask, made once before the loop, and the select is one instruction; a test that
+ * changes in the loop becomes another mask.
+ *
+ * *AMD*. Where predicates are masks of a wave's lanes in scalar registers, loop-invariant tests stay in them. But the
+ * present row of a streaming loop is tested at each of its time steps, and LLVM would keep all masks of a row's cells
+ * from the first step to the last. So the row's part of the mask is computed again for each time step, by scalar
+ * instructions in 32 bits (Target.renew), and only the masks of columns are kept. */
 #include "backend/emit.h"
 
-/* How far sums are followed; the most that is added to the number of a row of a streaming loop. */
+/* How many levels of sums are followed; the greatest number that is added to the number of a row of a streaming
+ * loop. */
 enum { DEEPEST = 8, MOST_ROWS = 1 << 20 };
 
-/* The bits of `x` where those of `mask`, an i32, are set, else those of `y`; both of a type of 32 or 64 bits. */
+/* The bits of `x` where those of `mask`, an i32, are set, else those of `y`; both of one type of 32 or 64 bits. */
 static LLVMValueRef blend(Emit *e, LLVMValueRef mask, LLVMValueRef x, LLVMValueRef y) {
   LLVMTypeRef t = LLVMTypeOf(x), words = LLVMVectorType(e->i32, 2);
   LLVMBuilderRef b = e->here.b;
@@ -39,7 +41,7 @@ static unsigned kept_coordinates(const Op *test, const Op *loop) {
   return same;
 }
 
-/* Which coordinates of `test` stay the same in the loop about `op`, as a set of bits; 0 where the target cannot use
+/* Which coordinates of `test` stay the same in the loop around `op`, as a set of bits; 0 if the target cannot use
  * that. */
 static unsigned invariant_coordinates(const Emit *e, const Op *op, const Op *test) {
   const Op *loop = emit_loop_about(op->parent);
@@ -48,19 +50,19 @@ static unsigned invariant_coordinates(const Emit *e, const Op *op, const Op *tes
   return kept_coordinates(test, loop);
 }
 
-/* All bits, if those coordinates of `test` are in its box that `which` says, else none, as an i32. */
+/* An i32 of all bits if the coordinates of `test` named by `which` are in its box, else of none. */
 static LLVMValueRef emit_mask(Emit *e, const Op *test, unsigned which) {
   return LLVMBuildSExt(e->here.b, emit_inside(e, test, which), e->i32, "");
 }
 
-/* The bound `far`, an i64, seen from `row` and cut to least..most. */
+/* The bound `far`, an i64, relative to `row`, clamped to least..most. */
 static LLVMValueRef seen_from(Emit *e, const RowSum *row, LLVMValueRef far, int64_t least, int64_t most) {
   return emit_cut(e, &e->here, row->same ? emit_int(e, &e->here, LLVMSub, far, row->same) : far, least, most);
 }
 
-/* The number `x` of the row of `coordinate`, which is `changes` and a constant, for the present time step: that of the
- * last select, if it was of the same row. In a loop that is unrolled here the same coordinate is another number in each
- * iteration. */
+/* The number `x` of the row of `coordinate`, which is `changes` and a constant, renewed for the present time step. It
+ * is the number of the last select if that was of the same row. In a loop that is unrolled here the same coordinate is
+ * another number in each iteration. */
 static LLVMValueRef renewed(Emit *e, const Value *coordinate, LLVMValueRef changes, LLVMValueRef x) {
   const RenewedRow *last = &e->row;
   LLVMBasicBlockRef block = LLVMGetInsertBlock(e->here.b);
@@ -69,9 +71,9 @@ static LLVMValueRef renewed(Emit *e, const Value *coordinate, LLVMValueRef chang
   return e->row.value;
 }
 
-/* Is the coordinate `v` in lo..hi, as an i1, made anew for the present time step if `anew`? NULL if it is not a RowSum.
- * One comparison of 32 bits, modulo 2^32: bounds beyond those of an i32 count as the outermost, or as no rows at all;
- * the greatest i32 is no number of a row, for that is below the end of a loop. */
+/* Is the coordinate `v` in lo..hi, as an i1, computed again for the present time step if `anew`? NULL if it is not a
+ * RowSum. One comparison of 32 bits, modulo 2^32: bounds beyond those of an i32 count as the outermost, or as no rows
+ * at all; the greatest i32 is no number of a row, for numbers of rows are below the end of a loop. */
 static LLVMValueRef test_row(Emit *e, const Value *v, const Op *loop, LLVMValueRef lo, LLVMValueRef hi, bool anew) {
   RowSum row;
   if (!emit_row_sum(e, &e->here, v, loop, &row) || row.c < -MOST_ROWS || row.c > MOST_ROWS)
@@ -88,7 +90,7 @@ static LLVMValueRef test_row(Emit *e, const Value *v, const Op *loop, LLVMValueR
   return LLVMBuildICmp(b, LLVMIntULT, at, LLVMBuildTrunc(b, rows, e->i32, ""), "");
 }
 
-/* The test of an inside op, made anew where a loop's row changes. */
+/* The test of an inside op, computed again where a loop's row changes. */
 static LLVMValueRef renewed_inside(Emit *e, const Op *test, const Op *loop, bool anew) {
   unsigned same = kept_coordinates(test, loop);
   LLVMValueRef all = NULL;
@@ -104,7 +106,7 @@ static LLVMValueRef renewed_inside(Emit *e, const Op *test, const Op *loop, bool
   return same && all ? LLVMBuildAnd(e->here.b, emit_inside(e, test, same), all, "") : all;
 }
 
-/* The test of an op that compares a coordinate with something for being equal, made anew in the same way. */
+/* The test of an op that compares a coordinate with another value for equality, computed again in the same way. */
 static LLVMValueRef renewed_equal(Emit *e, const Op *test, const Op *loop, bool anew) {
   for (int i = 0; i < 2 && test->operands[0]->type == TY_I64; i++)
     if (emit_is_invariant(test->operands[i], loop, DEEPEST) && !emit_is_threads(e, test->operands[i])) {
@@ -114,8 +116,8 @@ static LLVMValueRef renewed_equal(Emit *e, const Op *test, const Op *loop, bool 
   return NULL;
 }
 
-/* The condition `v` in `loop` as an i1 in which rows are tested, anew for this time step where other tests are to be
- * met with (`anew`) or columns are; NULL where it is made of something else. */
+/* The condition `v` in `loop` as an i1 in which rows are tested, again for this time step if the test is combined with
+ * others (`anew`) or with tests of columns; NULL if the condition consists of something else. */
 static LLVMValueRef renewed_test(Emit *e, const Value *v, const Op *loop, bool anew) {
   const Op *test = v->def;
   if (emit_is_invariant(v, loop, DEEPEST))

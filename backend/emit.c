@@ -1,7 +1,6 @@
-/* backend/emit.c: modules, kernels and structure. One function of LLVM IR a kernel: an entry block for what is
- * constant during the launch, then
- * the body, in which `for` and `if` become branches and phis, and `for ... unroll` is replicated with its induction
- * value as a constant. */
+/* backend/emit.c: modules, kernels and structure. A kernel is one function of LLVM IR: an entry block for values that
+ * are constant during the launch, then the body, in which `for` and `if` become branches and phis, and `for ... unroll`
+ * is replicated with its induction value as a constant. */
 #include "backend/nests.h"
 
 #include <llvm-c/Analysis.h>
@@ -9,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Replicating a loop more often than this would only make code: it stays a loop. */
+/* A loop that would be replicated more often than this stays a loop: replicating it would only make code. */
 enum { MAX_UNROLL = 4096 };
-/* Masked rounds of more ops than this are made one by one: LLVM takes half as long again for vectors of them (1.1 s in
- * place of 0.7 for 3500 ops, which 441 accesses beyond edges are). */
+/* Masked rounds of more ops than this are computed one by one: LLVM takes half as long again for vectors of them (1.1 s
+ * in place of 0.7 for 3500 ops, which 441 accesses beyond edges are). */
 enum { MOST_MASKED_OPS = 1500 };
 /* More blocks than any launch has along a dimension. */
 #define MAX_BLOCKS (INT64_C(1) << 40)
@@ -22,10 +21,10 @@ static LLVMValueRef emit_op(Emit *e, const Op *op);
 
 /* ---------------------------------------------------------------- values */
 
-/* From here on `x` stands for `v`. */
+/* Sets the LLVM value of `v` to `x`. */
 static void set_value(Emit *e, const Value *v, LLVMValueRef x) { ptrmap_put(e->arena, &e->values, v, x); }
 
-/* Kernel argument for scalar `scalar` (KARG_SCALAR) or the step, in registers. */
+/* The kernel argument for scalar `scalar` (KARG_SCALAR) or for the step, in registers. */
 static LLVMValueRef argument(Emit *e, KArgKind kind, int scalar) {
   for (int i = 0; i < e->k->nargs; i++)
     if (e->k->args[i].kind == kind && (kind == KARG_STEP || e->k->args[i].index == scalar)) {
@@ -45,8 +44,8 @@ static LLVMValueRef affine_value(Emit *e, Affine x) {
   return v;
 }
 
-/* The block's number along dimension `d`, 0 or 1, of a kernel of four: the hardware has three, of which z has both, for
- * each number along dimension 0 all along dimension 1 (kernel_blocks says how many there are). */
+/* The block's number along dimension `d`, 0 or 1, of a kernel of four dimensions. The hardware has three, whose z holds
+ * both: for each number along dimension 0 all along dimension 1 (kernel_blocks says how many there are). */
 static LLVMValueRef shared_block(Emit *e, int d) {
   const Kernel *k = e->k;
   LLVMValueRef both = LLVMBuildZExt(e->entry.b, e->target->block(e, GRID_RANK - 1), e->i32, "");
@@ -93,7 +92,7 @@ static LLVMBasicBlockRef append_block(Emit *e, const char *name) {
   return LLVMAppendBasicBlockInContext(e->context, e->fn, name);
 }
 
-/* If both ends of for `op` are constants sets the range of its induction value. */
+/* If both ends of for `op` are constants, sets *lo and *hi to the range of its induction value. */
 static bool constant_bounds(Emit *e, const Op *op, int64_t *lo, int64_t *hi) {
   LLVMValueRef l = emit_value(e, op->operands[0]), h = emit_value(e, op->operands[1]);
   if (!LLVMIsAConstantInt(l) || !LLVMIsAConstantInt(h))
@@ -103,7 +102,7 @@ static bool constant_bounds(Emit *e, const Op *op, int64_t *lo, int64_t *hi) {
   return true;
 }
 
-/* A for whose iterations are written out, from lo up to hi. */
+/* A `for` whose iterations are unrolled, from lo up to hi. */
 static void emit_unrolled(Emit *e, const Op *op, int64_t lo, int64_t hi) {
   const Block *b = op->blocks[0];
   int n = op->nresults;
@@ -134,9 +133,9 @@ static LLVMMetadataRef loop_number(Emit *e, const char *name, LLVMTypeRef type, 
   return loop_property(e, name, LLVMValueAsMetadata(LLVMConstInt(type, (unsigned)value, 0)));
 }
 
-/* Marks the branch `latch` of the loop `op`. A parallel one: its accesses in `group` are independent, and it is worth
- * vectorising, by e->cells if these are given; if it is masked, all of it, the last vector and what is under conditions
- * by masks. Any other (group NULL): it is not worth the code that vectorising and unrolling would make, since such
+/* Marks the branch `latch` of the loop `op`. A parallel loop: its accesses in `group` are independent, and it pays to
+ * vectorise it, by e->cells if these are given; if it is masked, all of it, the last vector and the code under
+ * conditions by masks. Any other loop (group NULL): vectorising and unrolling would not be worth their code, since such
  * loops go over rows, or over few cells. */
 static void mark_loop(Emit *e, const Op *op, LLVMValueRef latch, LLVMMetadataRef group) {
   LLVMContextRef c = e->context;
@@ -158,7 +157,7 @@ static void mark_loop(Emit *e, const Op *op, LLVMValueRef latch, LLVMMetadataRef
   LLVMSetMetadata(latch, LLVMGetMDKindIDInContext(c, "llvm.loop", 9), LLVMMetadataAsValue(c, loop));
 }
 
-/* The phis of a loop at its head: the induction value and what is carried; `from` comes before. */
+/* The phis of a loop at its head: the induction value and the carried values; `from` comes before. */
 static void open_phis(Emit *e, const Op *op, LLVMBasicBlockRef from, LLVMValueRef *phis) {
   const Block *b = op->blocks[0];
   for (int i = 0; i < b->nargs; i++) {
@@ -172,8 +171,8 @@ static void open_phis(Emit *e, const Op *op, LLVMBasicBlockRef from, LLVMValueRe
     emit_set_range(e, phis[0], lo.lo, hi.hi - 1);
 }
 
-/* Ends the loop's body: the next induction value, the test, the way back to `head` or on to `exit`. Returns the block
- * of the branch. */
+/* Ends the loop's body: the next induction value, the test, the branch back to `head` or on to `exit`. Returns the
+ * block of the branch. */
 static LLVMBasicBlockRef close_loop(Emit *e, const Op *op, LLVMBasicBlockRef head, LLVMBasicBlockRef exit,
                                     LLVMValueRef *phis, LLVMMetadataRef group) {
   LLVMValueRef step = LLVMConstInt(LLVMTypeOf(phis[0]), (unsigned long long)op->off[0], 1),
@@ -192,7 +191,7 @@ static LLVMBasicBlockRef close_loop(Emit *e, const Op *op, LLVMBasicBlockRef hea
   return latch;
 }
 
-/* The results of a loop: what was carried on the way out, or the initial values where it was not entered. */
+/* The results of a loop: the carried values at its exit, or the initial values if it was not entered. */
 static void loop_results(Emit *e, const Op *op, LLVMBasicBlockRef before, LLVMBasicBlockRef latch) {
   for (int i = 0; i < op->nresults; i++) {
     LLVMValueRef in[] = {emit_value(e, op->operands[2 + i]), emit_value(e, block_yield(op->blocks[0])->operands[i])};
@@ -203,7 +202,7 @@ static void loop_results(Emit *e, const Op *op, LLVMBasicBlockRef before, LLVMBa
   }
 }
 
-/* The `n` ops at the present place. */
+/* Emits the `n` ops at the present place. */
 static void emit_ops(Emit *e, const Op *const *ops, int32_t n) {
   for (int i = 0; i < n; i++) {
     LLVMValueRef v = emit_op(e, ops[i]);
@@ -212,7 +211,7 @@ static void emit_ops(Emit *e, const Op *const *ops, int32_t n) {
   }
 }
 
-/* Computes, at the end of a loop's entry `first`, what its first round takes over, and goes on to `head`. */
+/* At the end of a loop's entry `first`, computes the values that its first round reuses, and goes on to `head`. */
 static void emit_first_carries(Emit *e, const Op *op, const Carries *c, LLVMBasicBlockRef first, LLVMBasicBlockRef head,
                                LLVMValueRef *start) {
   int32_t mark = value_mark(&e->here.seen);
@@ -225,7 +224,8 @@ static void emit_first_carries(Emit *e, const Op *op, const Carries *c, LLVMBasi
   LLVMBuildBr(e->here.b, head);
 }
 
-/* The body of a loop whose rounds take over values, which are `start` at first and come from `first` then. */
+/* The body of a loop whose rounds reuse values of the round before; these are `start` at first and come from `first`
+ * then. */
 static void emit_carried(Emit *e, const Carries *c, LLVMBasicBlockRef first, LLVMValueRef *start) {
   LLVMValueRef *phi = ARENA_ARRAY(e->arena, LLVMValueRef, c->n);
   for (int i = 0; i < c->n; i++) {
@@ -254,7 +254,7 @@ static bool too_long_to_mask(const Op *op) {
   return ops > MOST_MASKED_OPS;
 }
 
-/* A for as a loop tested at its end, behind a test whether it is entered. */
+/* A `for` as a loop tested at its end, after a test whether it is entered. */
 static void emit_loop(Emit *e, const Op *op) {
   bool masked = (op->flags & FOR_MASKED) != 0;
   bool parallel = (op->flags & FOR_PARALLEL) && e->ngroups < 16 && !(masked && too_long_to_mask(op));
@@ -297,25 +297,26 @@ static void emit_for(Emit *e, const Op *op) {
     emit_loop(e, op);
 }
 
-/* Is `op` an if whose second arm does nothing, and that gives nothing? */
+/* Is `op` an `if` without results whose second arm does nothing? */
 static bool is_lone(const Op *op) {
   return op && op->code == OP_IF && !op->nresults && op->blocks[1]->first == block_yield(op->blocks[1]);
 }
 
-/* The if next to if `op` that asks the same and is emitted in the same branch, where predicates are masks, so that a
- * branch ends what LLVM allocates registers for at a time; NULL if there is none. */
+/* The `if` after `if` `op` with the same condition, which is emitted in the same branch where predicates are masks: a
+ * branch ends the region for which LLVM allocates registers at a time. NULL if there is none. */
 static const Op *same_fork(const Emit *e, const Op *op) {
   const Op *next = op ? op->next : NULL;
   bool same = e->target->renew && is_lone(op) && is_lone(next) && next->operands[0] == op->operands[0];
   return same ? next : NULL;
 }
 
-/* Was if `op` emitted with the one before it? */
+/* Was the `if` `op` emitted together with the one before it? */
 static bool is_joined(const Emit *e, const Op *op) { return op->prev && same_fork(e, op->prev) == op; }
 
-/* Keeps LLVM from moving what chooses between old and new values, or is f32 and may be one of a pair, and all before
- * it, behind the branch of if `op` to their stores: what it is made of would stay alive until there. What comes from
- * about the block of `op` stays as it is, for not all that use it are behind `op`. */
+/* Keeps LLVM from sinking stored values, and all code before them, into the branch of `if` `op` to their stores: their
+ * operands would stay live until there. This is done for selects between old and new values, and for f32 values that
+ * may be one of a pair. Values from outside of the block of `op` stay as they are, for not all of their users come
+ * after `op`. */
 static void settle_stored(Emit *e, const Op *op) {
   const Block *arm = op->blocks[0];
   for (const Op *to = arm->first; to && e->target->settle; to = to->next)
@@ -328,8 +329,8 @@ static void settle_stored(Emit *e, const Op *op) {
     }
 }
 
-/* Arm `i` of if `op`, ending in a branch to `merge`, the first one with those of ifs that ask the same; returns its
- * last block. */
+/* Arm `i` of `if` `op`, ending in a branch to `merge`; the first arm includes those of ifs with the same condition.
+ * Returns its last block. */
 static LLVMBasicBlockRef emit_arm(Emit *e, const Op *op, int i, LLVMBasicBlockRef start, LLVMBasicBlockRef merge) {
   int32_t mark = value_mark(&e->here.seen);
   LLVMPositionBuilderAtEnd(e->here.b, start);
@@ -341,8 +342,8 @@ static LLVMBasicBlockRef emit_arm(Emit *e, const Op *op, int i, LLVMBasicBlockRe
   return last;
 }
 
-/* Marks a branch as one that nearly always goes the first way: without, LLVM makes selects of short ways, and computes
- * both. */
+/* Marks a branch as one that nearly always takes the first way: otherwise LLVM makes selects of short branches, and
+ * computes both. */
 static void mark_likely(Emit *e, LLVMValueRef fork) {
   LLVMMetadataRef parts[] = {LLVMMDStringInContext2(e->context, "branch_weights", strlen("branch_weights")),
                              LLVMValueAsMetadata(LLVMConstInt(e->i32, 1 << 20, 0)),
@@ -373,14 +374,14 @@ static void emit_if(Emit *e, const Op *op) {
   }
 }
 
-/* Value `x` of 32 bits or fewer as i32 bits taken from the lane that shuffle `op` leads to, and back. */
+/* Value `x` of 32 bits or fewer as i32 bits, taken from the lane to which shuffle `op` leads, and converted back. */
 static LLVMValueRef trade_bits(Emit *e, const Op *op, LLVMValueRef x) {
   LLVMTypeRef t = LLVMTypeOf(x);
   LLVMValueRef wide = LLVMBuildZExt(e->here.b, x, e->i32, "");
   return LLVMBuildTrunc(e->here.b, e->target->shuffle(e, op->code, wide, (int)op->off[0]), t, "");
 }
 
-/* A shuffle of any kind, by way of 32-bit integers: of two for 64 bits. */
+/* A shuffle of any kind, by 32-bit integers: by two for 64 bits. */
 static LLVMValueRef emit_shuffle(Emit *e, const Op *op) {
   LLVMValueRef x = emit_value(e, op->operands[0]);
   LLVMTypeRef t = LLVMTypeOf(x);
@@ -420,7 +421,7 @@ static void emit_near_barrier(Emit *e) {
     emit_barrier(e);
 }
 
-/* The result of op `op`; NULL for one without, or with several. */
+/* The result of op `op`; NULL for an op without a result, or with several. */
 static LLVMValueRef emit_op(Emit *e, const Op *op) {
   LLVMValueRef v;
   switch (op->code) {
@@ -478,7 +479,7 @@ static LLVMValueRef emit_op(Emit *e, const Op *op) {
   }
 }
 
-/* The ops of `b` at the present place; guards are made where they are used. */
+/* Emits the ops of `b` at the present place; guards are made where they are used. */
 static void emit_block(Emit *e, const Block *b) {
   for (const Op *op = b->first; op; op = op->next) {
     if (op->code == OP_SIGNAL_WAIT && op->next && op->next->code == OP_SIGNAL_WAIT) {
@@ -505,7 +506,7 @@ static bool makes_scalars(const Module *m, const Kernel *k) {
   return false;
 }
 
-/* Is kernel `k` launched by a reduction, perhaps instead of the one that it names, or by an update? */
+/* Is kernel `k` launched by a reduction, possibly in place of the kernel that the reduction names, or by an update? */
 static bool is_reducing(const Module *m, const Kernel *k) {
   if (makes_scalars(m, k))
     return true;
@@ -518,7 +519,7 @@ static bool is_reducing(const Module *m, const Kernel *k) {
   return false;
 }
 
-/* Forgets what was known about the last function, and begins one of kernel `k`. */
+/* Forgets the facts about the last function, and begins one of kernel `k`. */
 static void reset_kernel(Emit *e, const Kernel *k) {
   e->k = k;
   e->alignments = kernel_alignments(e->arena, e->m, k);
@@ -536,7 +537,7 @@ static void reset_kernel(Emit *e, const Kernel *k) {
   e->ngroups = 0;
 }
 
-/* The functions of loops that kernel `k` has called. */
+/* Emits the functions of loops that kernel `k` has called. */
 static void emit_nests(Emit *e, const Kernel *k, const Nests *nests) {
   for (Nest *n = nests ? nests->first : NULL; n; n = n->next) {
     if (!n->fn)
@@ -550,7 +551,7 @@ static void emit_nests(Emit *e, const Kernel *k, const Nests *nests) {
   }
 }
 
-/* Is `name` an identifier in PTX, ELF and C alike? */
+/* Is `name` an identifier in each of PTX, ELF and C? */
 static bool is_identifier(const char *name) {
   for (const char *p = name; *p; p++) {
     bool letter = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '_';
@@ -560,7 +561,7 @@ static bool is_identifier(const char *name) {
   return *name != 0;
 }
 
-/* Is `name` that of a mathematical function the target's code may call? */
+/* Is `name` that of a mathematical function that the target's code may call? */
 static bool is_library_name(const Emit *e, const char *name) {
   for (int code = 0; code < OP_COUNT; code++)
     if ((op_info[code].flags & OPF_INEXACT) &&
@@ -570,8 +571,8 @@ static bool is_library_name(const Emit *e, const char *name) {
   return strncmp(name, "fmod", 4) == 0 && (name[4] == 0 || strcmp(name + 4, "f") == 0);
 }
 
-/* Can kernel `k` keep its name in the artifact? An error if not: a launcher could not find it, or other code would find
- * it by mistake. */
+/* Can kernel `k` keep its name in the artifact? If not, reports an error: a launcher could not find it, or other code
+ * would find it by mistake. */
 static bool check_name(Emit *e, const Kernel *k) {
   if (is_identifier(k->name) && !is_library_name(e, k->name) && strcmp(k->name, "stc_shared") != 0)
     return true;
@@ -582,8 +583,8 @@ static bool check_name(Emit *e, const Kernel *k) {
   return false;
 }
 
-/* The first shuffle, op of asynchronous copies, op of warps that work apart and op of their registers in a kernel, NULL
- * if there is none. */
+/* In a kernel: the first shuffle, the first op of asynchronous copies, the first op of pipelines of warps, and the
+ * first of their ops on registers, NULL if there is none. */
 typedef struct Special {
   const Op *shuffle, *async, *warps, *registers;
 } Special;
@@ -600,7 +601,7 @@ static void find_special(void *user, Op *op) {
     s->warps = op;
 }
 
-/* Can the target do what kernel `k` asks of it? */
+/* Does the target have all that kernel `k` needs? */
 static bool check_ops(Emit *e, const Kernel *k) {
   const Target *t = e->target;
   Special s = {NULL, NULL, NULL, NULL};
@@ -674,7 +675,7 @@ static Emit emitter_new(Arena *a, Diags *d, const Module *m, const Target *t, LL
   return e;
 }
 
-/* Checks the LLVM module; what is wrong with it is a mistake of this folder. */
+/* Checks the LLVM module; an error in it is a mistake of this folder. */
 static bool verify_llvm(Emit *e) {
   char *message = NULL;
   bool ok = !LLVMVerifyModule(e->module, LLVMReturnStatusAction, &message);

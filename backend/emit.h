@@ -1,17 +1,17 @@
-/* backend/emit.h: what the files of this folder share. Table of contents:
+/* backend/emit.h: declarations that the files of this folder share. Table of contents:
  *
  *   the emitter's state        Emit, Place
  *   table.c                    maps keyed by pointers, value numbers with scopes
- *   emit-base.c                types, attributes, functions, calls, values; each file asks those above it alone
+ *   emit-base.c                types, attributes, functions, calls, values; each file calls only those listed above it
  *   emit-arith.c               arithmetic, mathematics, conversions
  *   emit-index.c               integers with known ranges, affine bounds, coordinates (inside, idx.*)
- *   emit-row.c                 rows that a loop goes to, as 64 bits that stay and 32 that change
+ *   emit-row.c                 rows of a loop, as a loop-invariant part of 64 bits and a changing part of 32 bits
  *   emit-select.c              selects by tests of coordinates
  *   emit-memory.c              buffers and arrays
  *   emit-lane.c                addresses as a uniform base and a thread's offset
- *   emit-loop.c                what loops change, and addresses that they advance
+ *   emit-loop.c                values that loops change, and addresses that they advance
  *   emit-ranged.c              roots and quotients by short sequences, and their guards
- *   nests.h                    loops that do the same: a function of theirs
+ *   nests.h                    equal loops as one function
  *   emit.c                     modules, kernels, structure
  *   targets                    struct Target and its table (target.c, with names of functions; nvptx.c, amdgpu.c,
  *                              host.c)
@@ -19,9 +19,8 @@
  *   pipeline.c                 LLVM's passes on the way
  *   pairs-find.c pairs.c       f32 arithmetic two at a time
  *   extremes.c                 minimumNumber and maximumNumber on x86
- *   arcs.c                     what goes round loops, moved
- *   negations.c link.c         and what becomes of these
- */
+ *   arcs.c                     copies of loop-carried values
+ *   negations.c link.c         corrections of PTX, linking of code objects */
 #ifndef STC_BACKEND_EMIT_H
 #define STC_BACKEND_EMIT_H
 
@@ -44,12 +43,12 @@ void ptrmap_put(Arena *a, PtrMap *m, const void *key, void *value);
 /* NULL if `key` is not there. */
 void *ptrmap_get(const PtrMap *m, const void *key);
 
-/* What makes two computations the same: an operation and what it is applied to. */
+/* The identity of a computation: an operation and its operands. */
 typedef struct ValueKey {
   uintptr_t op, a, b, c;
 } ValueKey;
 /* Computations already emitted whose results may be used again. Entries made after value_mark are gone after
- * value_release, so that what was computed inside a nested block is not used outside it. Start with {0}. */
+ * value_release, so values computed inside a nested block are not used outside it. Start with {0}. */
 typedef struct ValueTable {
   int32_t n, cap;
   struct ValueEntry *entries;
@@ -79,26 +78,26 @@ typedef struct Place {
   ValueTable seen;
 } Place;
 
-/* A global buffer of the kernel at hand: origin + sum of coordinate[d] * stride[d] elements is the place of a point.
- * start: the argument, from which the origin is `shift` elements away. */
+/* A global buffer of the current kernel: a point lies at origin + sum of coordinate[d] * stride[d] elements. start: the
+ * argument, from which the origin is `shift` elements away. */
 typedef struct BufferValue {
   LLVMValueRef origin, start, shift;
   LLVMValueRef stride[MAX_RANK];
 } BufferValue;
 
-/* A pointer that a loop advances: of row `row`, counted from where the loop is in its round, for the cell base[0],
- * base[1], ... of buffer `buffer` it is `last`; `phi` is that of row `first`, with which rounds begin. */
+/* A runner: a pointer that a loop advances, for cell base[0], base[1], ... of buffer `buffer`. `last` points to row
+ * `row`, counted from the row at which the loop's round begins; `phi` points to row `first`, where rounds begin. */
 typedef struct Runner {
   int buffer;
   LLVMValueRef base[MAX_RANK], phi, last;
   int64_t first, row;
 } Runner;
-/* A number that is value[0] and value[1] in turns, from round to round of a loop; `phi` is that of the round. */
+/* A number that alternates between value[0] and value[1] from round to round of a loop; `phi` is that of the round. */
 typedef struct Turn {
   LLVMValueRef phi;
   int64_t value[2];
 } Turn;
-/* Bytes of which the start of the scratch memory is a multiple. */
+/* The alignment in bytes of the scratch memory. */
 enum { SCRATCH_ALIGNMENT = 64 };
 
 /* A loop that is being emitted, within loop `about`. */
@@ -109,15 +108,15 @@ typedef struct EmitLoop {
   int accesses;         /* to global memory, and tests of coordinates; < 0: not counted */
   Place start;          /* at the end of `before` */
   LLVMBuilderRef chain; /* where runners are advanced */
-  LLVMValueRef fork;    /* the branch of the if that the present place is in an arm of, NULL: none within the loop */
+  LLVMValueRef fork;    /* the branch of the `if` in whose arm the present place is, NULL: none within the loop */
   int32_t n;
   Runner *runners;
   int32_t nturns;
   Turn *turns;
 } EmitLoop;
 
-/* The row that selects were last made by: its coordinate, what of it changes in the loop, the block they are in, its
- * number, and how many rows there were before (Target.renew). */
+/* The row by which the last select was made: its coordinate, the part of it that changes in the loop, the block of the
+ * select, the row's number, and how many rows there were before (Target.renew). */
 typedef struct RenewedRow {
   const Value *coordinate;
   LLVMValueRef changes;
@@ -126,13 +125,13 @@ typedef struct RenewedRow {
   unsigned n;
 } RenewedRow;
 
-/* Loops of a kernel that do the same: nests.h. */
+/* Equal loops of a kernel: nests.h. */
 typedef struct Nests Nests;
 
-/* Numbers of a block that a kernel for this CPU is given. */
+/* How many block numbers a kernel for this CPU gets. */
 static inline int host_blocks(const Kernel *k) { return k->rank > GRID_RANK ? k->rank : GRID_RANK; }
 
-/* The emission of one module. What follows `fn` is of the kernel at hand. */
+/* The emission of one module. Members after `fn` belong to the current kernel. */
 typedef struct Emit {
   Arena *arena;
   Diags *diags;
@@ -145,15 +144,15 @@ typedef struct Emit {
   const Kernel *k;
   const int64_t *alignments; /* of its arguments: kernel_alignments */
   bool passes;               /* kernel_passes_memory */
-  bool reduces; /* it is a reduction's: infinities are identities, and NaN is to be found, under fast-math too */
+  bool reduces; /* it is a reduction's: infinities are identities, and NaN is looked for, under fast-math too */
   LLVMValueRef fn;
   LLVMValueRef *args;           /* kernel argument i */
   LLVMValueRef block[MAX_RANK]; /* set by the target's begin where blocks are arguments, else NULL */
   LLVMValueRef scratch;         /* likewise: memory for the shared arrays */
   Place entry;                  /* before anything else: constants of the launch, private arrays */
-  Place here;                   /* where the body has got to */
+  Place here;                   /* where the body's next instruction goes */
   PtrMap values;                /* Value -> LLVMValueRef */
-  PtrMap threads;               /* Value -> what emit_is_threads knows of it */
+  PtrMap threads;               /* Value -> the answer of emit_is_threads */
   PtrMap ranges;                /* LLVMValueRef -> Range */
   PtrMap linears;               /* LLVMValueRef -> BaseOffset, where it is not itself + 0 */
   BufferValue *buffers;         /* by buffer index; origin NULL: not an argument */
@@ -162,16 +161,16 @@ typedef struct Emit {
   EmitLoop *inner;              /* the innermost loop, NULL: none */
   Nests *nests;                 /* loops that are calls of a function, NULL: none */
   RenewedRow row;
-  LLVMValueRef (*guard)(struct Emit *e, const Value *test); /* emit_guard: such values are made where they are used */
+  LLVMValueRef (*guard)(struct Emit *e, const Value *test); /* emit_guard: guards are made where they are used */
   int32_t cells;                                            /* that parallel loops make at once, 0: LLVM chooses */
-  int32_t ngroups;                                          /* parallel loops about the body's place, outermost first */
-  LLVMMetadataRef groups[16];                               /* their access groups */
+  int32_t ngroups;            /* parallel loops around the present place, outermost first */
+  LLVMMetadataRef groups[16]; /* their access groups */
 } Emit;
 
 /* ---------------------------------------------------------------- emission: emit*.c */
 
-/* Runs `m` through LLVM's passes of the level that `o` names; `machine` is the target's. NULL, or LLVM's error, which
- * is the caller's. (pipeline.c) */
+/* Runs `m` through LLVM's passes of the level in `o`; `machine` is the target's. NULL, or LLVM's error, which the
+ * caller owns. (pipeline.c) */
 LLVMErrorRef pipeline_run(Arena *a, const Target *t, LLVMModuleRef m, LLVMTargetMachineRef machine,
                           const CodegenOptions *o);
 
@@ -179,7 +178,7 @@ LLVMErrorRef pipeline_run(Arena *a, const Target *t, LLVMModuleRef m, LLVMTarget
 const char *pipeline_of(const CodegenOptions *o);
 
 /* The module's kernels, or those in o->only, as LLVM IR in `context`, verified. NULL after an error. Parallel loops
- * make `cells` cells at once (0: LLVM chooses, which takes it longer). Sets *libm if functions of the target's
+ * make `cells` cells at once (0: LLVM chooses, which takes LLVM longer). Sets *libm if functions of the target's
  * mathematical library are called. */
 LLVMModuleRef emit_module(Arena *a, Diags *d, const Module *m, const Target *t, LLVMContextRef context,
                           LLVMTargetMachineRef machine, int cells, const CodegenOptions *o, bool *libm);
@@ -190,7 +189,7 @@ LLVMValueRef emit_value(Emit *e, const Value *v);    /* the value that stands fo
 /* Calls the intrinsic `name` overloaded on `ntypes` types. */
 LLVMValueRef emit_intrinsic(Emit *e, LLVMBuilderRef b, const char *name, int ntypes, LLVMTypeRef *types, int n,
                             LLVMValueRef *args);
-/* Declares (once) and calls a function of `n` arguments that only computes. */
+/* Declares (once) and calls a function of `n` arguments without side effects. */
 LLVMValueRef emit_pure_call(Emit *e, const char *name, LLVMTypeRef result, int n, LLVMValueRef *args);
 void emit_attribute(Emit *e, LLVMValueRef fn, unsigned index, const char *name, uint64_t value);
 void emit_string_attribute(Emit *e, LLVMValueRef fn, const char *name, const char *value);
@@ -206,12 +205,12 @@ LLVMValueRef emit_arith(Emit *e, const Op *op);
 LLVMValueRef emit_const(Emit *e, Type t, Const c);
 /* The result of ranged, div.ranged and sqrt.ranged. */
 LLVMValueRef emit_ranged(Emit *e, const Op *op);
-/* The i1 of a guard (value_is_guard), made at the present place: one comparison for all operands of a type that are
- * tested alike. */
+/* The i1 of a guard (value_is_guard), made at the present place: one comparison for all operands of a type that have
+ * the same test. */
 LLVMValueRef emit_guard(Emit *e, const Value *asked);
 
-/* Integer x `op` y (LLVMAdd, LLVMSub, LLVMMul) at `p`: reused if it was computed before, constants kept apart, nsw
- * where the ranges allow. */
+/* Integer x `op` y (LLVMAdd, LLVMSub, LLVMMul) at `p`: reused if it was computed before, with the constant kept apart,
+ * and nsw where the ranges allow it. */
 LLVMValueRef emit_int(Emit *e, Place *p, LLVMOpcode op, LLVMValueRef x, LLVMValueRef y);
 /* The greater of two signed integers at `p`. */
 LLVMValueRef emit_int_max(Emit *e, Place *p, LLVMValueRef x, LLVMValueRef y);
@@ -229,69 +228,69 @@ LLVMValueRef emit_select(Emit *e, const Op *op);
 /* x clamped to [lo, hi], lo if that is empty; all of one type, at `p`. */
 LLVMValueRef emit_clamp(Emit *e, Place *p, LLVMValueRef x, LLVMValueRef lo, LLVMValueRef hi);
 
-/* A coordinate as a sum: what is the same in the innermost loop (NULL: nothing), what changes, an i32 that is the same
- * for all threads, and a constant. */
+/* A coordinate as a sum: a part that is the same in the innermost loop (NULL: none), a part that changes, which is an
+ * i32 that is the same for all threads, and a constant. */
 typedef struct RowSum {
   LLVMValueRef same;
   const Value *changes;
   int64_t c;
 } RowSum;
-/* Parts `v` in `loop` so, the sum made at `p`; false where it is made of something else. */
+/* Splits `v` in `loop` into these parts, at `p`; false if `v` is no such sum. */
 bool emit_row_sum(Emit *e, Place *p, const Value *v, const Op *loop, RowSum *row);
 /* The integer `x` clamped to least..most at `p`. */
 LLVMValueRef emit_cut(Emit *e, Place *p, LLVMValueRef x, int64_t least, int64_t most);
 /* `x` clamped to lo..hi at `p`, all the same for all threads: in scalar registers. */
 LLVMValueRef emit_brought(Emit *e, Place *p, LLVMValueRef x, LLVMValueRef lo, LLVMValueRef hi);
-/* The result of clamp or guard `op`, whose bounds are `lo` and `hi`, where it is applied to such a row; NULL if not. */
+/* The result of clamp or guard `op`, whose bounds are `lo` and `hi`, if its operand is such a row; else NULL. */
 LLVMValueRef emit_brought_row(Emit *e, const Op *op, LLVMValueRef lo, LLVMValueRef hi);
 LLVMValueRef emit_map(Emit *e, const Op *op);
-/* The last coordinate that clamp or guard `op` gives, at the entry. */
+/* The last coordinate that clamp or guard `op` can give, at the entry. */
 LLVMValueRef emit_map_last(Emit *e, const Op *op);
 
-/* The innermost loop about `b`, NULL if there is none. */
+/* The innermost loop around `b`, NULL if there is none. */
 const Op *emit_loop_about(const Block *b);
-/* Is `v` the same in all runs through `loop`? Follows `depth` ops at most. */
+/* Is `v` invariant in `loop`? Looks through `depth` ops at most. */
 bool emit_is_invariant(const Value *v, const Op *loop, int depth);
 /* Is `v` computed outside of `loop`? */
 bool emit_is_outside(const Value *v, const Op *loop);
-/* Begins the loop `loop`, with the phis of `head` in place, behind block `before`; and ends it, where its last block is
- * `latch`. */
+/* Begins the loop `loop`, with the phis of `head` in place, after block `before`; ends it, with last block `latch`. */
 void emit_open_loop(Emit *e, EmitLoop *w, const Op *loop, LLVMBasicBlockRef before, LLVMBasicBlockRef head);
 void emit_close_loop(Emit *e, LLVMBasicBlockRef latch);
-/* Goes into the arms of the if whose branch is `branch`, or (`inside` false) leaves them. */
+/* Enters the arms of the `if` whose branch is `branch`, or (`inside` false) leaves them. */
 void emit_fork_loop(Emit *e, LLVMValueRef branch, bool inside);
-/* A pointer to which `rest` cells are to be added for the address of the element of `buffer`, where the innermost loop
- * moves evenly along dimension 0; NULL if it does not. */
+/* A pointer from which the element of `buffer` is `rest` cells away, if the innermost loop moves evenly along dimension
+ * 0; else NULL. */
 LLVMValueRef emit_running(Emit *e, int buffer, Value *const *coords, const int64_t *off, int64_t *rest);
 
-/* The result of rem op `op` where it takes two values in turns from round to round of the innermost loop, without a
- * division; NULL if it does not. */
+/* The result of rem op `op` without a division, if the result alternates between two values from round to round of the
+ * innermost loop; else NULL. */
 LLVMValueRef emit_turn(Emit *e, const Op *op);
 
 /* Is a line of threads along the last dimension one wave of the target, or several? Then Target.thread gives the same
- * along the others for all threads of a wave, and LLVM knows. */
+ * number along the other dimensions for all threads of a wave, and LLVM knows that. */
 bool emit_lines_are_waves(const Emit *e);
 /* May `v` differ between threads of a wave? */
 bool emit_is_threads(Emit *e, const Value *v);
-/* The coordinates of an access as uniform + c, and, in bytes and as an i64 of at most 32 bits, what the thread adds. */
+/* The coordinates of an access as uniform + c; and the bytes that the thread adds, as an i64 of at most 32 bits. */
 typedef struct LaneAddress {
   LLVMValueRef uniform[MAX_RANK], bytes;
   int64_t c[MAX_RANK];
 } LaneAddress;
-/* Parts the coordinates and offsets of an access to `buffer`, where the target wants that (keep_offset) and the offset
- * is known to fit. */
+/* Splits the coordinates and offsets of an access to `buffer` this way, if the target wants that (keep_offset) and the
+ * offset is known to fit. */
 bool emit_part_lane(Emit *e, int buffer, Value *const *coords, const int64_t *off, LaneAddress *out);
 
-/* The coordinate `l` of rows, at `v`, where addresses are parted (emit_part_lane): where the innermost loop has so many
- * accesses that LLVM would keep more pointers to rows than there are registers, it is not told how rows follow. */
+/* The coordinate `l` of rows, at `v`, where addresses have a uniform part (emit_part_lane). If the innermost loop has
+ * so many accesses that LLVM would keep more pointers to rows than there are registers, LLVM is not told how the rows
+ * follow. */
 BaseOffset emit_lane_row(Emit *e, const Value *v, BaseOffset l);
 
-/* Finds the loops of kernel `k` that do the same as others of it. */
+/* Finds the loops of kernel `k` that are equal to others of it. */
 Nests *nests_find(Arena *a, const Kernel *k);
-/* Calls the function of `loop` if it is one of these; false if not. */
+/* Calls the function of `loop` if it is one of these; else returns false. */
 bool emit_nest(Emit *e, const Op *loop);
 
-/* Prepares the buffers and arrays of the kernel at hand; false after an error. */
+/* Prepares the buffers and arrays of the current kernel; false after an error. */
 bool emit_memory_begin(Emit *e);
 LLVMValueRef emit_load(Emit *e, const Op *op);
 void emit_store(Emit *e, const Op *op);
@@ -307,7 +306,7 @@ void emit_prefetch(Emit *e, const Op *op);
 void emit_signal(Emit *e, const Op *op);
 /* cluster.store. */
 void emit_send(Emit *e, const Op *op);
-/* Two waits, one behind the other. */
+/* Two waits, one after the other. */
 void emit_waits(Emit *e, const Op *one, const Op *two);
 
 /* The distinct, empty metadata node that names a group of memory accesses. */
@@ -315,14 +314,14 @@ LLVMMetadataRef emit_access_group(Emit *e);
 
 /* ---------------------------------------------------------------- targets */
 
-/* What a target has for warps that work apart: signals, which are addresses in shared memory, bulk copies and their
+/* The ops of a target for pipelines of warps: signals, which are addresses in shared memory, bulk copies and their
  * groups, and ops on whole warps, as in ir/ops.def. Values are i32, but elect gives an i1. */
 typedef struct WarpOps {
   void (*init)(Emit *e, LLVMValueRef signal, LLVMValueRef arrivals);
   void (*arrive)(Emit *e, LLVMValueRef signal);
   void (*expect)(Emit *e, LLVMValueRef signal, LLVMValueRef bytes);
   void (*wait)(Emit *e, LLVMValueRef signal, LLVMValueRef parity);
-  void (*wait_both)(Emit *e, LLVMValueRef *signal, LLVMValueRef *parity); /* for two of them, asked together */
+  void (*wait_both)(Emit *e, LLVMValueRef *signal, LLVMValueRef *parity); /* for two of them, tested together */
   void (*bulk_load)(Emit *e, LLVMValueRef to, LLVMValueRef from, LLVMValueRef bytes, LLVMValueRef signal);
   void (*bulk_store)(Emit *e, LLVMValueRef to, LLVMValueRef from, LLVMValueRef bytes);
   void (*bulk_prefetch)(Emit *e, LLVMValueRef from, LLVMValueRef bytes);
@@ -334,14 +333,15 @@ typedef struct WarpOps {
   LLVMValueRef (*elect)(Emit *e);
   LLVMValueRef (*rank)(Emit *e);
   void (*barrier_cluster)(Emit *e);
-  /* The `n` values of `bytes` each to the place of `to`, counted by `signal`, in the block of rank + `by`. */
+  /* Stores the `n` values of `bytes` each to `to`, counted by `signal`, in the block of rank + `by`. */
   void (*send)(Emit *e, LLVMValueRef to, int n, LLVMValueRef *values, int bytes, LLVMValueRef signal, int by);
 } WarpOps;
 
-/* A machine that kernels are made for: data, and functions where data cannot say it. The emitter asks nothing else. */
+/* A machine for which kernels are made: data, and functions where data is not enough. The emitter knows nothing else of
+ * it. */
 struct Target {
   TargetInfo info;
-  const Card *card; /* whose figures `info` has; NULL: the architecture's row's, or a device's own */
+  const Card *card; /* the card whose figures `info` has; NULL: the architecture's row's, or a device's own */
   const char *arch, *triple, *suffix;
   const char *cpu, *features;                     /* for LLVM's target machine */
   void (*estimate)(TargetInfo *t, int32_t cores); /* fills in the rates of so many cores; NULL: they are known */
@@ -349,25 +349,25 @@ struct Target {
   LLVMRelocMode reloc;
   unsigned global_space, shared_space; /* LLVM's address spaces */
   int64_t
-      static_shared; /* bytes of shared memory that a kernel's object may fix; above it is for the launcher to give */
+      static_shared; /* bytes of shared memory that a kernel's object may fix; the launcher provides more than that */
   bool shared_is_scratch;  /* the caller gives memory for the shared arrays */
-  bool calls_nests;        /* loops of a kernel that do the same are a function, which it calls */
-  bool carries;            /* loops of rows take over values from round to round */
+  bool calls_nests;        /* equal loops of a kernel are one function, which it calls */
+  bool carries;            /* loops of rows carry values from round to round */
   bool remainder_in_f64;   /* the library's f32 fmod is wrong for denormals, its f64 fmod is exact */
   bool bounded_exponent;   /* the library's f64 pow is wrong for exponents beyond 1e300: any beyond 1e25 gives the same
                               result */
   bool exp_flushes;        /* the library's f32 exp is 0 where the result is subnormal */
   bool extremes_by_select; /* LLVM's code for minimumNumber and maximumNumber is wrong for some operands that are NaN */
-  bool ranges;             /* one instruction gives them, which LLVM does not know of: write_extremes is needed */
-  bool bfloat_is_bits; /* a bf16 is an i16 of its bits, because what LLVM makes of its own type is wrong for subnormal
-                          numbers, or calls functions that are not there */
+  bool ranges;             /* one instruction computes these, but LLVM does not know it: write_extremes is needed */
+  bool bfloat_is_bits;     /* a bf16 is an i16 of its bits, because LLVM's code for its own type is wrong for subnormal
+                              numbers, or calls functions that do not exist */
   bool narrows_to_f16, narrows_to_bf16; /* one instruction converts any wider type, and rounds once */
   bool compares_sums; /* LLVM's passes for the target compare sums of integers with one another: hide_sums is needed */
   bool packs_f32;     /* instructions do two operations on f32: keep_single and pack_pairs are needed */
-  bool twice_first;   /* of these, the ones whose first factor is one value twice need no wait behind them */
-  bool loses_negations;  /* what assembles the artifact's text loses negations of integers: mend_negations is needed */
-  bool optimised_behind; /* what assembles the artifact's text optimises it: LLVM need not number its values twice more
-                            while it makes code */
+  bool twice_first; /* of these, instructions whose first factor has one value in both halves need no wait after them */
+  bool loses_negations; /* the assembler of the artifact's text loses negations of integers: mend_negations is needed */
+  bool optimised_behind; /* the assembler of the artifact's text optimises it: LLVM need not number its values twice
+                            more while it makes code */
   const char *straight_passes; /* LLVM's passes for a long function without loops, in LLVM's notation; NULL: those for
                                   all functions */
   bool invariant_loads;        /* loads of memory that nobody writes during the launch are marked so */
@@ -379,12 +379,12 @@ struct Target {
                          int hw); /* i32: the thread's (the block's) number along hardware dimension 0 x, 1 y, 2 z */
   LLVMValueRef (*block)(Emit *e, int hw);
   void (*barrier)(Emit *e);
-  void (*near_barrier)(Emit *e); /* the barrier between neighbouring warps; NULL: that of the block is taken */
-  /* i32 of the lane whose number differs in `by` (1 to 31), or of the lane `by` lower (OP_SHUFFLE_UP) or higher, in
-   * lanes where there is none of the same 32 any; NULL: there are no warps */
+  void (*near_barrier)(Emit *e); /* the barrier between neighbouring warps; NULL: the block's barrier is used */
+  /* i32 of the lane whose number differs in `by` (1 to 31), or of the lane `by` lower (OP_SHUFFLE_UP) or higher; any
+   * value in lanes for which there is no such lane among the same 32; NULL: there are no warps */
   LLVMValueRef (*shuffle)(Emit *e, Opcode code, LLVMValueRef x, int by);
-  /* Copies of 4, 8 or 16 bytes to shared memory that run beside the thread; NULL: there are none. The thread's copies
-   * since the last commit are a group; wait until only its `groups` latest are unfinished. */
+  /* Asynchronous copies of 4, 8 or 16 bytes to shared memory; NULL: there are none. The thread's copies since the last
+   * commit are a group; async_wait waits until only its `groups` latest groups are unfinished. */
   void (*async_copy)(Emit *e, LLVMValueRef to, LLVMValueRef from, int bytes);
   void (*async_commit)(Emit *e);
   void (*async_wait)(Emit *e, int groups);
@@ -394,39 +394,38 @@ struct Target {
   /* The bits of `x` where those of `mask` are set, else those of `y`, all i32, in one instruction that LLVM does not
    * take for a select; NULL: there is none. */
   LLVMValueRef (*blend)(Emit *e, LLVMValueRef mask, LLVMValueRef x, LLVMValueRef y);
-  /* 1 / x (OP_DIV) or 1 / sqrt(x) (OP_RSQRT) of a ranged f32 or f64, so exact that emit-ranged.c's steps from it round
-   * correctly; in f64 the lower 32 bits are 0 if there is fma_up. NULL: there is none. */
+  /* An approximation of 1 / x (OP_DIV) or 1 / sqrt(x) (OP_RSQRT) of a ranged f32 or f64, exact enough for the steps of
+   * emit-ranged.c to round correctly; in f64 the lower 32 bits are 0 if there is fma_up. NULL: there is none. */
   LLVMValueRef (*approximate)(Emit *e, Opcode code, Type t, LLVMValueRef x);
-  /* x y + z of type `t` rounded up. NULL: there is none, and the steps are others. */
+  /* x y + z of type `t` rounded up. NULL: there is none, and the steps of emit-ranged.c are different. */
   LLVMValueRef (*fma_up)(Emit *e, Type t, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z);
-  /* The pointer `bytes`, an i64, behind pointer `p` to global memory, which may be one to another buffer; added at `b`
-   * in a way that LLVM does not see through. NULL: loops are left to LLVM. */
+  /* The pointer `bytes`, an i64, after pointer `p` to global memory, possibly to another buffer; added at `b` in a way
+   * that LLVM does not see through. NULL: loops are left to LLVM. */
   LLVMValueRef (*hidden_add)(Emit *e, LLVMBuilderRef b, LLVMValueRef p, LLVMValueRef bytes);
-  /* An element of type `t`, as it is in memory, loaded from `p`, where nobody writes while the kernel runs, with what
-   * is around it brought to a cache; NULL: it is loaded like others. */
+  /* An element of type `t`, as it is in memory, loaded from `p`, to which nobody writes while the kernel runs; the
+   * memory around it is prefetched to a cache; NULL: it is loaded like others. */
   LLVMValueRef (*load_around)(Emit *e, Type t, LLVMValueRef p);
-  /* What the assembly says of kernel `kernel` (target_resources); NULL: it says nothing. */
+  /* Reads the resources of kernel `kernel` from the assembly (target_resources); NULL: it does not state them. */
   bool (*resources)(const char *assembly, const char *kernel, KernelResources *out);
-  /* Has a kernel of the assembly or object of `n` bytes private memory? NULL: it says nothing. Where this is set,
-   * part_arcs is tried on kernels that have. */
+  /* Does a kernel of the assembly or object of `n` bytes have private memory? NULL: it does not say. If this is set,
+   * part_arcs is tried on kernels that do. */
   bool (*has_private)(const char *code, size_t n);
   /* i32 `x`, of which LLVM is to know nothing but that it has 32 bits, so that it does not add it to the uniform part
    * of an address. NULL: loads and stores take no offset beside a base. */
   LLVMValueRef (*keep_offset)(Emit *e, LLVMValueRef x);
-  /* Are offsets made anew where they are used, and not kept: threads have few registers? */
+  /* Are offsets computed again where they are used, and not kept, because threads have few registers? */
   bool makes_anew;
-  /* i32 or i64 `x` as the first lane of the wave has it, made at `b`; there with keep_offset. */
+  /* i32 or i64 `x` of the first lane of the wave, made at `b`; not NULL if keep_offset is not. */
   LLVMValueRef (*first_lane)(Emit *e, LLVMBuilderRef b, LLVMValueRef x);
-  /* i32 or i64 `x`, the same for all threads, of which LLVM is not to know that it is what the call with another `n`
-   * gives, nor how it comes from `x`.
-   * NULL: predicates are no masks in scalar registers. */
+  /* i32 or i64 `x`, the same for all threads. LLVM is not to know that the result equals that of a call with another
+   * `n`, nor how it depends on `x`. NULL: predicates are no masks in scalar registers. */
   LLVMValueRef (*renew)(Emit *e, LLVMValueRef x, unsigned n);
-  /* `x` of 32 or 64 bits through no instruction, made where it stands and not in a branch behind that, as LLVM would;
-   * NULL: stores may take with them what they store. */
+  /* `x` of 32 or 64 bits through no instruction, computed at the present place and not sunk into a later branch, as
+   * LLVM would do; NULL: values may be sunk to their stores. */
   LLVMValueRef (*settle)(Emit *e, LLVMValueRef x);
   /* Adds the function of kernel e->k: sets fn, args, entry and here (by emit_function). */
   void (*begin)(Emit *e);
-  /* After the body was emitted and closed. */
+  /* Called after the body was emitted and closed. */
   void (*end)(Emit *e);
 };
 
@@ -435,9 +434,9 @@ typedef struct Arch {
   const char *name;
   const char *const *cpus;                            /* NULL-terminated */
   const char *default_cpu;                            /* NULL: the machine's own */
-  const char *components;                             /* what LLVM calls it */
+  const char *components;                             /* LLVM's name for it */
   void (*init)(void);                                 /* registers it with LLVM */
-  bool (*make)(Arena *a, const char *cpu, Target *t); /* fills t for one of cpus; false if there is no such */
+  bool (*make)(Arena *a, const char *cpu, Target *t); /* fills t for one of cpus; false if there is none of that name */
 } Arch;
 /* All of them, in the order in which they are listed. */
 #define ARCHES(row) row(nvptx) row(amdgpu) row(host)
@@ -454,7 +453,8 @@ int64_t function_length(LLVMValueRef f);
 /* The `resources` and `has_private` of amdgpu: amdgpu-resources.c. */
 bool amdgpu_resources(const char *assembly, const char *kernel, KernelResources *out);
 bool amdgpu_has_private(const char *code, size_t n);
-/* What libclc (an OpenCL name, mangled) and the C library call the function of op `code` on type `t`: target.c. */
+/* The names of the function for op `code` on type `t` in libclc (an OpenCL name, mangled) and in the C library:
+ * target.c. */
 const char *libclc_name(Arena *a, Opcode code, Type t);
 const char *libm_name(Arena *a, Opcode code, Type t);
 /* Registers all architectures with LLVM, once in a process. */
@@ -464,29 +464,29 @@ void target_init_llvm(void);
 
 /* A target machine for `t`; NULL after an error. Dispose with LLVMDisposeTargetMachine. */
 LLVMTargetMachineRef target_machine(Arena *a, Diags *d, const Target *t, int opt_level);
-/* Links into `m` what it calls of libclc's bitcode `file`, and makes all but kernels internal. any_subnormals: kernels
- * may take subnormal f32 for zero. */
+/* Links the functions of libclc's bitcode `file` that `m` calls into `m`, and makes all but kernels internal.
+ * any_subnormals: kernels may take subnormal f32 for zero. */
 bool libclc_link(Arena *a, Diags *d, LLVMModuleRef m, const char *file, bool any_subnormals);
-/* Hides the sums of integers from memory in `m` from the optimiser, in functions of many; and shows them again to the
- * code generator, as sums of vectors of one element. */
+/* Hides the sums of integers from memory in `m` from the optimiser, in functions that have many of them; show_sums
+ * gives them to the code generator, as sums of vectors of one element. */
 void hide_sums(Arena *a, LLVMModuleRef m);
 void show_sums(LLVMModuleRef m);
 
 /* ---------------------------------------------------------------- pairs-find.c, pairs.c, arcs.c */
 
 /* Two f32 values of a function that are computed as one of type <2 x float>: by one instruction (packed), or one by one
- * in registers that follow each other (apart). */
+ * in consecutive registers (apart). */
 typedef enum PairKind { PAIR_PHI, PAIR_PACKED, PAIR_APART, PAIR_DROPPED } PairKind;
 typedef struct Pair {
   PairKind kind;
-  bool swapped;        /* operands of the second are the other way round */
-  bool wanted;         /* something packed takes it */
+  bool swapped;        /* the operands of the second value are in reverse order */
+  bool wanted;         /* a packed instruction uses it */
   int uses;            /* how often, phis thrice */
   LLVMValueRef old[2]; /* the values as they were found */
-  LLVMValueRef v[2];   /* what stands for them: themselves, or halves of `whole` once it is made */
+  LLVMValueRef v[2];   /* their replacements: the values themselves, or halves of `whole` once it is made */
   LLVMValueRef whole;
 } Pair;
-/* Two values that are in no pair, moved together for packed arithmetic of a block. */
+/* Two values that are in no pair and are moved together for packed arithmetic of a block. */
 typedef struct JoinedPair {
   LLVMValueRef v[2];
   LLVMBasicBlockRef block;
@@ -503,8 +503,8 @@ typedef struct Pairs {
   LLVMTypeRef type; /* <2 x float> */
   unsigned space;   /* of global memory */
   bool twice_first; /* as the target has it */
-  PtrMap hidden;    /* constant -> what it is hidden in */
-  PtrMap rooted;    /* value -> is something of it needed in its block? */
+  PtrMap hidden;    /* constant -> the value in which it is hidden */
+  PtrMap rooted;    /* value -> is one of its uses needed in its block? */
   int n;
   Pair **all;
   PtrMap of;    /* value -> its pair */
@@ -513,39 +513,42 @@ typedef struct Pairs {
   JoinedPair **all_joined;
   PtrMap joined; /* first value -> the latest of those with it */
 } Pairs;
-/* What two operands are together. */
+/* The form of two operands together. */
 typedef enum PairForm { PAIR_NONE, PAIR_OF_CONSTANTS, PAIR_OF_ONE, PAIR_KNOWN } PairForm;
-/* Finds the pairs of `f`; the number of those that are packed. */
+/* Finds the pairs of `f`; returns the number of packed ones. */
 int pairs_find(Pairs *p, LLVMValueRef f);
-/* Drops a pair, and what it leaves without a pair for an operand. */
+/* Drops a pair, and pairs that lose a pair as an operand by it. */
 void pairs_drop(Pairs *p, Pair *one);
 bool pair_is_f32(LLVMValueRef v);
-/* May instruction `v` not pass others that may not? Two such are no pair: one is behind the other. */
+/* Must instruction `v` keep its order with others like it? Two such instructions are no pair: one comes after the
+ * other. */
 bool pair_stays(LLVMValueRef v);
-/* Operands of `v` that are values, without a function that it calls; number `i` of half 0 or 1 of a pair. */
+/* The number of operands of `v` that are values, without the function that it calls; operand `i` of half 0 or 1 of a
+ * pair. */
 int pair_operands(LLVMValueRef v);
 LLVMValueRef pair_operand(const Pair *one, int half, int i);
 PairForm pair_form(const Pairs *p, LLVMValueRef x, LLVMValueRef y);
-/* What joins `x` and `y` in `block`; NULL: nothing does. */
+/* The joined pair of `x` and `y` in `block`; NULL if there is none. */
 JoinedPair *pair_joined(const Pairs *p, LLVMValueRef x, LLVMValueRef y, LLVMBasicBlockRef block);
 /* The pair whose first value is `x` and whose second is `y`; NULL if there is none. */
 Pair *pair_of(const Pairs *p, LLVMValueRef x, LLVMValueRef y);
-/* Keeps LLVM's vectorizer from the functions of `m` that have no values of 16 bits, which it packs well; pack_pairs is
- * for these alone. */
+/* Keeps LLVM's vectorizer from the functions of `m` without values of 16 bits, which are the ones that pack_pairs is
+ * for; values of 16 bits the vectorizer packs well. */
 void keep_single(LLVMModuleRef m);
 /* Computes f32 values of `m` in pairs, for target `t`. */
 void pack_pairs(Arena *a, LLVMModuleRef m, const Target *t);
-/* Has values that go round loops of the function `f` of AMD module `m` moved at the end of each round (arcs.c). */
+/* Copies loop-carried values of the function `f` of AMD module `m` at the end of each round (arcs.c). */
 void part_arcs(Arena *a, LLVMModuleRef m, LLVMValueRef f);
 /* ---------------------------------------------------------------- extremes.c */
 
-/* Puts what a target of `ranges` has for them, or comparisons, for the calls of llvm.minimumnum and llvm.maximumnum of
- * f32 and f64 in `m`, whose other passes are done, and for the extremes of all lanes that these have made of them. */
+/* Replaces the calls of llvm.minimumnum and llvm.maximumnum of f32 and f64 in `m`, whose other passes are done, and the
+ * extremes of all lanes that these passes have made of them: by the instruction of a target with `ranges`, or by
+ * comparisons. */
 void write_extremes(LLVMModuleRef m);
 
 /* ---------------------------------------------------------------- negations.c, link.c */
 
-/* Puts ~x + 1 for -x of 16 and 32 bits in all functions of the PTX *text, of *size bytes, that take the minimum or
+/* Replaces -x of 16 and 32 bits by ~x + 1 in all functions of the PTX *text, of *size bytes, that take the minimum or
  * maximum of signed integers. */
 void mend_negations(Arena *a, char **text, size_t *size);
 /* The object of `n` bytes linked into a code object, by ld.lld in a process of its own. */

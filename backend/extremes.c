@@ -1,25 +1,28 @@
 /* backend/extremes.c: minimumNumber and maximumNumber on x86 with AVX-512.
  *
- * One instruction there, vrangeps or vrangepd, gives both as IEEE 754-2019 has them, signs of zeros included, unless an
- * operand is a signalling NaN. LLVM does not use it: it writes five or six instructions, one behind the other. So
- * kernels are emitted with llvm.minimumnum and llvm.maximumnum, which LLVM's passes make vectors of, and what is left
- * of these calls behind the passes is replaced by the instruction. An operand that may be signalling, which what
- * arithmetic gives never is, is made quiet before: by the instruction, of it and itself. LLVM must not see such a call
- * when it selects instructions: of scalars it gives NaN where it knows that only one of the operands can be NaN, and it
- * is. */
+ *   call llvm.minimumnum(x, y)     ->     vrangeps x, y
+ *
+ * One instruction there, vrangeps or vrangepd, computes both as IEEE 754-2019 defines them, signs of zeros included,
+ * unless an operand is a signalling NaN. LLVM does not use it: it writes five or six instructions, each depending on
+ * the one before. So kernels are emitted with llvm.minimumnum and llvm.maximumnum, which LLVM's passes vectorise, and
+ * the calls that are left after the passes are replaced by the instruction. An operand that may be signalling, which
+ * results of arithmetic never are, is made quiet first: by the instruction, of the operand and itself. LLVM must not
+ * see such a call when it selects instructions: of scalars it gives NaN where it knows that only one of the operands
+ * can be NaN, and that one is NaN. */
 #include "backend/emit.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* How deep operands are looked into for where they come from; the most lanes of a vector in a register. */
+/* Through how many levels operands are followed to their origin; the greatest number of lanes of a vector in a
+ * register. */
 enum { DEEPEST = 16, REGISTER_LANES = 16 };
 
-/* The immediate operand of the instruction: the sign is that of the result, and which of the two it is. */
+/* The immediate operand of the instruction: take the sign of the result, and which of the two to compute. */
 enum { RANGE_MIN = 4, RANGE_MAX = 5 };
 
-/* What an instruction computes with no change of the rounding mode. */
+/* The rounding mode operand for "as set". */
 enum { ROUND_AS_SET = 4 };
 
 /* Is `v` a call of an intrinsic whose name begins with `name`? */
@@ -71,7 +74,7 @@ static bool has_range(LLVMTypeRef t) {
   return n == 1 || n == least || n == 2 * least || n == 4 * least;
 }
 
-/* The phis on the way to a value, which count as what their other values are. */
+/* The phis on the way to a value. A phi counts as quiet if its other operands are. */
 typedef struct Open {
   int n;
   LLVMValueRef phi[DEEPEST];
@@ -79,7 +82,7 @@ typedef struct Open {
 
 static bool is_quiet(LLVMValueRef v, Open *open, int depth);
 
-/* Are operands `from` to before `to` of `v` no signalling NaNs? */
+/* Is none of operands `from` to before `to` of `v` a signalling NaN? */
 static bool are_quiet(LLVMValueRef v, unsigned from, unsigned to, Open *open, int depth) {
   for (unsigned i = from; i < to; i++)
     if (!is_quiet(LLVMGetOperand(v, i), open, depth))
@@ -87,7 +90,7 @@ static bool are_quiet(LLVMValueRef v, unsigned from, unsigned to, Open *open, in
   return true;
 }
 
-/* The same of a phi and all that comes to it. */
+/* Is a phi, by all of its operands, no signalling NaN? */
 static bool phi_is_quiet(LLVMValueRef v, Open *open, int depth) {
   for (int i = 0; i < open->n; i++)
     if (open->phi[i] == v)
@@ -101,7 +104,7 @@ static bool phi_is_quiet(LLVMValueRef v, Open *open, int depth) {
   return quiet;
 }
 
-/* The same of a call. */
+/* Is the result of a call no signalling NaN? */
 static bool call_is_quiet(LLVMValueRef v, Open *open, int depth) {
   if (calls(v, "llvm.fma.") || calls(v, "llvm.sqrt.") || calls(v, "llvm.x86.avx512.mask.range."))
     return true;
@@ -136,7 +139,7 @@ static bool is_quiet(LLVMValueRef v, Open *open, int depth) {
   }
 }
 
-/* Extremes of a module. least: the smaller ones. */
+/* The minimum or maximum that is being replaced in a module. least: the minimum. */
 typedef struct Extreme {
   LLVMModuleRef m;
   LLVMContextRef context;
@@ -144,7 +147,7 @@ typedef struct Extreme {
   bool least;
 } Extreme;
 
-/* x and y compared, in all lanes. */
+/* The extreme of x and y by comparisons, in all lanes. */
 static LLVMValueRef by_comparisons(const Extreme *e, LLVMValueRef x, LLVMValueRef y) {
   LLVMTypeRef t = LLVMTypeOf(x);
   bool wide = LLVMGetTypeKind(lane_of(t)) == LLVMDoubleTypeKind;
@@ -175,7 +178,7 @@ static LLVMValueRef call_range(const Extreme *e, LLVMTypeRef t, unsigned n, bool
   return LLVMBuildCall2(e->b, LLVMGlobalGetValueType(f), f, scalar ? scalars : vectors, LLVMCountParams(f), "");
 }
 
-/* x and y by the instruction, where there is one for their type. */
+/* The extreme of x and y by the instruction, if there is one for their type. */
 static LLVMValueRef by_range(const Extreme *e, LLVMValueRef x, LLVMValueRef y) {
   LLVMTypeRef lane = lane_of(LLVMTypeOf(x));
   unsigned n = lanes_of(LLVMTypeOf(x)), small = LLVMGetTypeKind(lane) == LLVMDoubleTypeKind ? 2 : 4;
@@ -188,7 +191,7 @@ static LLVMValueRef by_range(const Extreme *e, LLVMValueRef x, LLVMValueRef y) {
   return LLVMBuildExtractElement(e->b, v, first, "");
 }
 
-/* `v`, made quiet if that is not known of it. */
+/* `v`, made quiet unless it is known to be. */
 static LLVMValueRef quieted(const Extreme *e, LLVMValueRef v) {
   Open open = {0};
   return is_quiet(v, &open, DEEPEST) ? v : by_range(e, v, v);
@@ -219,7 +222,7 @@ static LLVMValueRef extreme_of_lanes(const Extreme *e, LLVMValueRef v) {
   return v;
 }
 
-/* What is to stand for the call `i`; NULL if it is none of an extreme. */
+/* The replacement of call `i`; NULL if it is no call of an extreme. */
 static LLVMValueRef written_out(Extreme *e, LLVMValueRef i) {
   bool all = calls(i, "llvm.vector.reduce.fmin.") || calls(i, "llvm.vector.reduce.fmax.");
   bool two = calls(i, "llvm.minimumnum.") || calls(i, "llvm.maximumnum.");

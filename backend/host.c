@@ -1,6 +1,6 @@
-/* backend/host.c: this CPU, or another one that code is made for. A kernel is two functions: one with the kernel's
- * arguments as parameters, whose attributes tell LLVM what it may assume, and one of type HostKernelFn (backend.h) that
- * takes the arguments from the caller's array and calls it. */
+/* backend/host.c: this CPU, or another one for which code is made. A kernel is two functions: one with the kernel's
+ * arguments as parameters, whose attributes tell LLVM what it may assume; and one of type HostKernelFn (backend.h) that
+ * reads the arguments from the caller's array and calls the first. */
 #include "backend/emit.h"
 
 #include <llvm-c/Target.h>
@@ -14,8 +14,8 @@
 
 static const char *const cpus[] = {"native", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64", NULL};
 
-/* A processor other than this one that code may be made for: its name for -mcpu, LLVM's name, triple and features, and
- * what this CPU must have (as LLVM writes it, ended by NULL) to run that code. */
+/* A processor other than this one for which code may be made: its name for -mcpu; LLVM's name, triple and features; and
+ * the features that this CPU must have (in LLVM's notation, ended by NULL) to run that code. */
 typedef struct HostCpu {
   const char *name, *llvm, *triple, *features, *needs[5];
 } HostCpu;
@@ -34,7 +34,7 @@ static const HostCpu others[] = {
 _Static_assert(sizeof cpus / sizeof *cpus == sizeof others / sizeof *others + 2, "a processor has a row and a name");
 
 /* Bytes that a tile's arrays may take: twice the second-level cache, whose size the C library knows, or 1 MiB where it
- * does not. Larger than the cache, because the halo of a smaller tile was measured to cost more than the misses that
+ * does not. It is larger than the cache because the halo of a smaller tile was measured to cost more than misses that
  * the next cache serves. */
 static int64_t tile_bytes(void) {
 #ifdef _SC_LEVEL2_CACHE_SIZE
@@ -73,7 +73,7 @@ static LLVMValueRef element(Emit *e, LLVMBuilderRef b, LLVMTypeRef t, LLVMValueR
   return LLVMBuildLoad2(b, t, LLVMBuildGEP2(b, t, p, &index, 1, ""), "");
 }
 
-/* Adds the HostKernelFn about the function just emitted. */
+/* Adds the HostKernelFn that calls the function just emitted. */
 static void end(Emit *e) {
   const Kernel *k = e->k;
   int n = k->nargs;
@@ -93,7 +93,7 @@ static void end(Emit *e) {
   LLVMBuildRetVoid(b);
 }
 
-/* What `cores` cores can do, about: for estimates only. */
+/* The approximate rates of `cores` cores: for estimates only. */
 static void estimate(TargetInfo *t, int32_t cores) {
   t->bandwidth = cores < 16 ? 12.0 * cores : 192;
   t->cache_bandwidth = 60.0 * cores;
@@ -102,14 +102,14 @@ static void estimate(TargetInfo *t, int32_t cores) {
   t->launch_us = 5;
 }
 
-/* A string of LLVM's as one of the arena's. */
+/* Copies a string of LLVM's to the arena. */
 static const char *own_message(Arena *a, char *s) {
   const char *copy = arena_strdup(a, s);
   LLVMDisposeMessage(s);
   return copy;
 }
 
-/* The architecture that a triple begins with is the same? */
+/* Do two triples begin with the same architecture? */
 static bool same_architecture(const char *a, const char *b) {
   size_t n = strcspn(a, "-");
   return n == strcspn(b, "-") && strncmp(a, b, n) == 0;
@@ -124,7 +124,7 @@ static bool has_feature(const char *list, const char *feature) {
   return false;
 }
 
-/* Turns *t, this CPU, into `cpu`, and notes in t->foreign why this one cannot run its code, if it cannot. False if
+/* Changes *t, this CPU, to `cpu`, and notes in t->foreign why this CPU cannot run its code, if it cannot. False if
  * there is no such processor. */
 static bool take_cpu(Arena *a, const char *cpu, Target *t) {
   const HostCpu *of = NULL;
@@ -183,7 +183,7 @@ static bool make(Arena *a, const char *cpu, Target *t) {
   return true;
 }
 
-/* This CPU, and AArch64 where LLVM has it: an LLVM that is linked as archives does not. */
+/* Registers this CPU, and AArch64 where LLVM has it: an LLVM that is linked as archives does not. */
 static void init(void) {
   LLVMInitializeNativeTarget();
   LLVMInitializeNativeAsmPrinter();

@@ -19,7 +19,7 @@ struct Jit {
   Diags *diags;
 };
 
-/* ORC reports what it also returns as an error of the call: that is enough. */
+/* ORC also reports the errors that its calls return; the returned error is enough. */
 static void drop_report(void *user, LLVMErrorRef error) {
   (void)user;
   LLVMConsumeError(error);
@@ -46,8 +46,8 @@ static bool use_process_symbols(Diags *d, LLVMOrcLLJITRef j) {
   return true;
 }
 
-/* Lets it call the compiler's functions, which are not seen from outside where they are part of this program. Those
- * that the compiler does not have are left out. */
+/* Lets the JIT's code call the compiler's functions, which are not visible from outside where they are part of this
+ * program. Functions that the compiler does not have are left out. */
 static bool use_compiler_functions(Diags *d, LLVMOrcLLJITRef j) {
   static const struct {
     const char *name;

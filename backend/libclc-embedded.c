@@ -1,6 +1,6 @@
 /* backend/libclc-embedded.c: libclc's bitcode as part of this program, for builds that need no files beside them
- * (STC_LIBCLC_EMBEDDED). Symbols:
- * stc_libclc_nvptx .. stc_libclc_nvptx_end and stc_libclc_amdgpu .. stc_libclc_amdgpu_end. */
+ * (STC_LIBCLC_EMBEDDED). Symbols: stc_libclc_nvptx .. stc_libclc_nvptx_end and stc_libclc_amdgpu ..
+ * stc_libclc_amdgpu_end. */
 #ifdef STC_LIBCLC_EMBEDDED
 /* The file FILE between the symbols NAME and NAME_end. */
 #define EMBED(NAME, FILE) \

@@ -1,6 +1,6 @@
-/* backend/libclc.c: mathematical functions for GPUs from libclc's bitcode: read from its folder, or from this program
- * where it was built in
- * (STC_LIBCLC_EMBEDDED), linked into the module, and all that no kernel calls taken out again. */
+/* backend/libclc.c: mathematical functions for GPUs from libclc's bitcode. The bitcode is read from its folder, or from
+ * this program where it was built in (STC_LIBCLC_EMBEDDED), and linked into the module; functions that no kernel calls
+ * are removed again. */
 #include "backend/emit.h"
 
 #include <llvm-c/BitReader.h>
@@ -49,8 +49,8 @@ static LLVMMemoryBufferRef read_library(Arena *a, Diags *d, const char *file) {
   return NULL;
 }
 
-/* Lets the linker take from `library` only what is called: it brings in linkonce functions and variables when something
- * refers to them. The bodies, not read yet, are then read of those alone. */
+/* Makes the linker take from `library` only functions that are called: it links linkonce functions and variables when
+ * something refers to them. Then only their bodies, not read yet, are read. */
 static void link_on_demand(LLVMModuleRef library) {
   for (LLVMValueRef f = LLVMGetFirstFunction(library); f; f = LLVMGetNextFunction(f))
     if (!LLVMIsDeclaration(f) && LLVMGetLinkage(f) == LLVMExternalLinkage)
@@ -60,9 +60,9 @@ static void link_on_demand(LLVMModuleRef library) {
       LLVMSetLinkage(g, LLVMLinkOnceODRLinkage);
 }
 
-/* Makes what came from the library, known by its linkage, internal to `m`, and forgets which processor it was compiled
- * for. With `any_subnormals` functions go by what their caller does with subnormal f32: LLVM inlines none that does
- * something else with them. */
+/* Makes the functions of the library, known by their linkage, internal to `m`, and removes the processor for which they
+ * were compiled. With `any_subnormals` functions treat subnormal f32 as their caller does: LLVM inlines no function
+ * that treats them differently. */
 static void internalize(LLVMModuleRef m, bool any_subnormals) {
   static const char kind[] = "denormal-fp-math-f32", dynamic[] = "dynamic,dynamic";
   static const char *const processor[] = {"target-cpu", "target-features", "uniform-work-group-size"};
@@ -82,7 +82,7 @@ static void internalize(LLVMModuleRef m, bool any_subnormals) {
       LLVMSetLinkage(g, LLVMInternalLinkage);
 }
 
-/* Instructions of function `f` and of what it calls of the library; recursion there is none. */
+/* Instructions of function `f` and of the library's functions that it calls; there is no recursion. */
 static int64_t function_size(LLVMValueRef f) {
   int64_t n = 0;
   for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
@@ -101,8 +101,8 @@ static int64_t use_count(LLVMValueRef f) {
   return n;
 }
 
-/* The function of `names` that would add the fewest instructions if inlined wherever it is used, among those not struck
- * out; -1 if there is none. */
+/* The function of `names` that would add the fewest instructions if it were inlined at all its uses, among those not
+ * struck out; -1 if there is none. */
 static int cheapest(LLVMModuleRef m, const char **names, int n, int64_t *cost) {
   int best = -1;
   for (int i = 0; i < n; i++) {
@@ -117,8 +117,8 @@ static int cheapest(LLVMModuleRef m, const char **names, int n, int64_t *cost) {
 }
 
 /* Unrolled kernels call a function at many places, and code that is a hundred times as long takes a hundred times as
- * long to compile: of the functions that kernels call the cheap ones are inlined until MAX_INLINED instructions are
- * reached, the others stay calls. */
+ * long to compile. Of the functions that kernels call the cheapest are inlined until MAX_INLINED instructions are
+ * reached; the others stay calls. */
 static void limit_inlining(LLVMModuleRef m, const char **names, int n) {
   enum { MAX_INLINED = 3000 };
   unsigned noinline_kind = LLVMGetEnumAttributeKindForName("noinline", 8),
@@ -146,7 +146,7 @@ bool libclc_link(Arena *a, Diags *d, LLVMModuleRef m, const char *file, bool any
     if (LLVMIsDeclaration(f) && LLVMGetIntrinsicID(f) == 0)
       ARENA_PUSH(a, called, ncalled, arena_strdup(a, LLVMGetValueName2(f, &(size_t){0})));
   if (LLVMGetBitcodeModuleInContext2(LLVMGetModuleContext(m), buffer, &library)) {
-    LLVMDisposeMemoryBuffer(buffer); /* it is LLVM's where the module was read */
+    LLVMDisposeMemoryBuffer(buffer); /* LLVM owns it if the module was read */
     diag_error(d, no_loc(), "'%s' of libclc is not bitcode that this LLVM reads; it must be of the same version", file);
     return false;
   }

@@ -1,24 +1,23 @@
-/* backend/long-sums.c: sums of integers from memory, hidden from LLVM where they are many.
+/* backend/long-sums.c: hides sums of integers from memory from LLVM where they are many.
  *
- * LLVM looks at integers as at parts of addresses: which bits of a sum are known, whether it is one of another, what
- * sums have in common (straight-line strength reduction and n-ary reassociation compare each with the fifty before, all
+ *   %3 = add i32 %1, %2     ->     %3 = call i32 @stc.add.i32(i32 %1, i32 %2)     (while the optimiser runs)
+ *
+ * LLVM analyses integers as parts of addresses: which bits of a sum are known, whether it is another sum, what sums
+ * have in common (straight-line strength reduction and n-ary reassociation compare each with the fifty before, all
  * terms of both through any number of additions). In a tile of several time steps a field of integers is thousands of
  * sums, each of a hundred terms, of which nothing is known: that took nearly all of the time of a compilation.
  *
- * So while the optimiser runs they are calls of functions of which it knows no more than that they have no effects:
- *
- *   %3 = add i32 %1, %2         is      %3 = call i32 @stc.add.i32(i32 %1, i32 %2)
- *
- * and for the code generator sums of vectors of one element, which it does not compare. Neither a call nor a vector is
+ * So the sums are calls of functions while the optimiser runs; it knows only that these have no side effects. For the
+ * code generator they are sums of vectors of one element, which it does not compare. Neither a call nor a vector is
  * left in the code. */
 #include "backend/emit.h"
 
 #include <string.h>
 
-/* A function of more sums than this has many. */
+/* A function has many sums if it has more than this. */
 enum { MANY_SUMS = 256 };
 
-/* What the functions are called: the name of the op and of the type come behind it. */
+/* The prefix of the functions' names: the names of the op and of the type follow it. */
 static const char prefix[] = "stc.sum.";
 
 /* ---- which sums */
@@ -31,8 +30,8 @@ static bool is_sum(LLVMValueRef v) {
   return code == LLVMAdd || code == LLVMSub || code == LLVMMul;
 }
 
-/* The values of a function that came from memory: a table of 1 << bits places, in which each is at the place that its
- * address tells, or behind it, NULL: none is. */
+/* The values of a function that depend on memory: a hash table of 1 << bits places, with linear probing; NULL: a free
+ * place. */
 typedef struct Data {
   int bits;
   LLVMValueRef *at;
@@ -47,7 +46,8 @@ static LLVMValueRef *place_of(const Data *d, LLVMValueRef v) {
   return &d->at[i & mask];
 }
 
-/* Was `v` loaded, or computed of what was? Numbers of threads and blocks, params and what is made of these were not. */
+/* Was `v` loaded, or computed from loaded values? Numbers of threads and blocks, params and values computed from these
+ * were not. */
 static bool is_data(const Data *d, LLVMValueRef v) {
   bool any = LLVMGetInstructionOpcode(v) == LLVMLoad;
   for (int i = LLVMGetNumOperands(v) - 1; i >= 0 && !any; i--)
@@ -55,7 +55,7 @@ static bool is_data(const Data *d, LLVMValueRef v) {
   return any;
 }
 
-/* Finds those of `f`; what comes around loops is seen the second time. */
+/* Finds such values of `f`; loop-carried ones are found in the second pass. */
 static Data find_data(Arena *a, LLVMValueRef f) {
   Data d = {.bits = 6};
   size_t n = 0;
@@ -79,7 +79,7 @@ static bool is_data_sum(const Data *d, LLVMValueRef v) {
          *place_of(d, v) != NULL;
 }
 
-/* Appends the sums of `f` that are to be hidden to out[n]; none if they are not many. Their number. */
+/* Appends the sums of `f` that are to be hidden to out[n]; none if they are not many. Returns their number. */
 static int find_sums(Arena *a, LLVMValueRef f, LLVMValueRef **out) {
   int n = 0;
   Data d = find_data(a, f);
@@ -93,7 +93,7 @@ static int find_sums(Arena *a, LLVMValueRef f, LLVMValueRef **out) {
 
 /* ---- hidden */
 
-/* The function that stands for sums like `v`. */
+/* The function that replaces sums like `v`. */
 static LLVMValueRef sum_function(Arena *a, LLVMModuleRef m, LLVMValueRef v) {
   static const char *const attributes[] = {"nocallback", "nofree",       "nosync",      "nounwind",
                                            "willreturn", "speculatable", "mustprogress"};
@@ -139,7 +139,7 @@ void hide_sums(Arena *a, LLVMModuleRef m) {
 
 /* ---- shown again */
 
-/* The op that function `f` stands for; false if it is none of those. */
+/* Sets *code to the op that function `f` replaces; false if it is none of those functions. */
 static bool hidden_op(LLVMValueRef f, LLVMOpcode *code) {
   size_t n;
   const char *name = LLVMGetValueName2(f, &n);

@@ -1,9 +1,11 @@
-/* backend/negations.c: negations that the vendor's assembler would lose.
+/* backend/negations.c: rewrites negations that the vendor's assembler would lose.
+ *
+ *   neg.s32 y, x     ->     not.b32 y, x;  add y, y, 1     in functions with min.s32, max.s32, ..
  *
  * ptxas 13.0 makes one instruction (VIMNMX3) of max(max(a, -b), c) on signed integers of 16 and 32 bits, from sm_90 on,
- * and forgets the minus of b; so with min. It finds the negation in `neg`, `0 - b` and `b * -1`, but not in ~b + 1.
- * LLVM folds ~b + 1 to -b and makes more negations while it selects instructions (of b * -8, of b / -4), so the text
- * that it writes is the place where all of them can be seen. */
+ * and forgets the minus of b; the same happens with min. It recognizes the negation in `neg`, `0 - b` and `b * -1`, but
+ * not in ~b + 1. LLVM folds ~b + 1 to -b and makes more negations while it selects instructions (of b * -8, of b / -4),
+ * so only in the text that it writes all of them can be seen. */
 #define _GNU_SOURCE /* memmem */
 
 #include "backend/emit.h"
@@ -39,7 +41,8 @@ static void put(char **out, const char *text, size_t n) {
   *out += n;
 }
 
-/* Appends the lines [from, end) at `*out`, of at most three times as many bytes then: each negation as ~x + 1. */
+/* Appends the lines [from, end) at `*out`, with each negation as ~x + 1, which takes at most three times as many
+ * bytes. */
 static void put_without_negations(char **out, const char *from, const char *end) {
   for (const char *next; from < end; from = next) {
     const char *stop = memchr(from, '\n', (size_t)(end - from)), *to, *to_end;
@@ -55,7 +58,7 @@ static void put_without_negations(char **out, const char *from, const char *end)
   }
 }
 
-/* The end of the function whose text begins at `from`: behind the line "}", or `end`. */
+/* The end of the function whose text begins at `from`: after the line "}", or `end`. */
 static const char *function_end(const char *from, const char *end) {
   static const char brace[] = "\n}\n";
   const char *at = memmem(from, (size_t)(end - from), brace, sizeof brace - 1);

@@ -1,24 +1,29 @@
-/* backend/nests.c: which loops of a kernel do the same. A tile of several time steps has the loops of a step as often
- * as it has steps; they go over other arrays, and some constants differ. LLVM's time grows with the code that it is
- * given, faster than in proportion, so it is given one function for all loops that do the same.
+/* backend/nests.c: finds equal loops of a kernel and makes one function of them.
  *
- * Its parameters are the kernel's arguments, the block's numbers, the scratch memory, the arrays, the values from
- * outside the loop and the constants that differ. LLVM drops those that are not used, or that are the same in all
+ *   loop over u0 -> u1;  loop over u1 -> u0;  ..     ->     f(u0, u1);  f(u1, u0);  ..
+ *
+ * A tile of several time steps has the loops of a step as often as it has steps; they go over other arrays, and some
+ * constants differ. LLVM's time grows faster than in proportion to the code, so LLVM gets one function for all equal
+ * loops.
+ *
+ * The function's parameters are the kernel's arguments, the block's numbers, the scratch memory, the arrays, the values
+ * from outside the loop and the constants that differ. LLVM drops those that are not used, or that are the same in all
  * calls.
  *
  * A loop is written as a text of words, in which values and arrays are numbered in the order of their first use and
- * constants that may differ are left out. Loops of equal texts do the same. */
+ * constants that may differ are left out. Loops of equal texts are equal. */
 #include "backend/nests.h"
 
 #include <string.h>
 
-/* Loops of fewer ops than this are emitted where they stand: a call would cost more than it saves. */
+/* Loops of fewer ops than this are emitted in place: a call would cost more than it saves. */
 enum { LEAST_NEST_OPS = 16 };
 
-/* What a word announces. */
+/* The meaning of the word that follows. */
 enum { WORD_FREE = 1, WORD_CONST, WORD_INSIDE, WORD_OUTSIDE, WORD_OP, WORD_BLOCK, WORD_END, WORD_ARRAY };
 
-/* A text being written. inside, outside, arrays: number + 1 of what has been met. loops: those within. */
+/* A text that is being written. inside, outside, arrays: number + 1 of what was met before. loops: those within the
+ * loop. */
 typedef struct Writer {
   Arena *arena;
   const Kernel *k;
@@ -54,7 +59,7 @@ static void write_box(Writer *w, const Box *b) {
   }
 }
 
-/* The number + 1 of `v` in `map`, which gets it as number `next` if it has none. */
+/* The number + 1 of `v` in `map`; if it has none it gets number `next`. */
 static uintptr_t number_of(Arena *a, PtrMap *map, const Value *v, int32_t next) {
   uintptr_t n = (uintptr_t)ptrmap_get(map, v);
   if (!n)
@@ -62,7 +67,7 @@ static uintptr_t number_of(Arena *a, PtrMap *map, const Value *v, int32_t next) 
   return n;
 }
 
-/* Writes constant `v`; `differs`: it may be another one. */
+/* Writes constant `v`; `differs`: equal loops may have another one. */
 static void write_const(Writer *w, const Value *v, bool differs) {
   uint64_t bits = 0;
   write_word(w, differs ? WORD_FREE : WORD_CONST);
@@ -93,7 +98,8 @@ static void write_operand(Writer *w, const Op *op, int i) {
   write_word(w, (uint64_t)n);
 }
 
-/* Writes array `i` as what its cells' places follow from. Private ones are not for a function: they are registers. */
+/* Writes the properties of array `i` from which the places of its cells follow. A loop with private arrays is no
+ * function: they are registers. */
 static void write_array(Writer *w, int i) {
   const Array *a = &w->k->arrays[i];
   w->ok &= a->space == SPACE_SHARED;
@@ -109,7 +115,7 @@ static void write_array(Writer *w, int i) {
     write_word(w, (uint64_t)a->shape[d]);
 }
 
-/* Writes what belongs to an op of `op`'s form. */
+/* Writes the parts that an op of `op`'s form has. */
 static void write_form(Writer *w, const Op *op) {
   switch (op_info[op->code].form) {
   case FORM_PLAIN: w->ok &= (op_info[op->code].flags & OPF_PURE) || op->code == OP_YIELD; break;
@@ -149,7 +155,7 @@ static void write_inside(Writer *w, const Value *v) {
 
 static void write_block(Writer *w, const Block *b);
 
-/* Writes `op`; constants stand where they are used. */
+/* Writes `op`; constants are written where they are used. */
 static void write_op(Writer *w, const Op *op) { // NOLINT(misc-no-recursion)
   if (op->code == OP_CONST)
     return;
@@ -195,7 +201,7 @@ bool nest_lets_differ(const Op *op, int i) {
   }
 }
 
-/* Can `loop` be a function: has it no results, other loops within, and enough to do? Writes its text. */
+/* Can `loop` be a function: does it have no results, other loops within, and enough ops? Writes its text. */
 static bool write_nest(Arena *a, const Kernel *k, const Op *loop, NestText *text) {
   Writer w = {.arena = a, .k = k, .text = text, .array_number = ARENA_ARRAY(a, int32_t, k->narrays + 1), .ok = true};
   *text = (NestText){0};
@@ -205,7 +211,7 @@ static bool write_nest(Arena *a, const Kernel *k, const Op *loop, NestText *text
   return w.ok && w.nloops > 1 && w.nops >= LEAST_NEST_OPS;
 }
 
-/* A number that equal texts share. */
+/* A hash that equal texts share. */
 static uint64_t hash_of(const NestText *t) {
   uint64_t h = 0xcbf29ce484222325U;
   for (int32_t i = 0; i < t->nwords; i++)
@@ -217,7 +223,7 @@ static bool same_text(const NestText *x, const NestText *y) {
   return x->nwords == y->nwords && memcmp(x->words, y->words, sizeof *x->words * (size_t)x->nwords) == 0;
 }
 
-/* The nest of `text`, a new one of `loop` if there is none. */
+/* The nest of `text`; a new one, of `loop`, if there is none. */
 static Nest *nest_of(Arena *a, Nests *nests, const Op *loop, const NestText *text) {
   uint64_t hash = hash_of(text);
   for (Nest *n = nests->first; n; n = n->next)
@@ -248,7 +254,7 @@ static void note_loops(Arena *a, const Kernel *k, const Block *b, Nests *all) { 
   }
 }
 
-/* Takes over into `taken` the outermost loops in `b` of which there are several. */
+/* Moves to `taken` the outermost loops in `b` of which there are several. */
 static void take_loops(Arena *a, const Block *b, const Nests *all, Nests *taken) { // NOLINT(misc-no-recursion)
   for (const Op *op = b->first; op; op = op->next) {
     const NestUse *found = ptrmap_get(&all->of, op);
@@ -275,7 +281,7 @@ Nests *nests_find(Arena *a, const Kernel *k) {
 
 /* ---------------------------------------------------------------- calls */
 
-/* How many constants of `n` differ. */
+/* The number of constants of `n` that differ. */
 static int varying(const Nest *n) {
   int found = 0;
   for (int i = 0; i < n->text.nconsts; i++)
@@ -283,7 +289,7 @@ static int varying(const Nest *n) {
   return found;
 }
 
-/* Parameters of the function of `n` before those for arrays, and all of them. */
+/* The number of parameters of the function of `n` before those for arrays, and of all. */
 static int first_array(const Emit *e) { return e->k->nargs + host_blocks(e->k) + 1; }
 static int parameters(const Emit *e, const Nest *n) {
   return first_array(e) + n->text.narrays + n->text.noutside + varying(n);
@@ -316,7 +322,7 @@ static void declare(Emit *e, Nest *n) {
   emit_string_attribute(e, n->fn, "prefer-vector-width", "512");
 }
 
-/* Widens what is known of value `i` from outside of `n` by what `v` may be. */
+/* Widens the known range of value `i` from outside of `n` to include that of `v`. */
 static void widen(const Emit *e, Nest *n, int i, bool first, LLVMValueRef v) {
   if (!type_is_int(n->text.outside[i]->type))
     return;
@@ -327,7 +333,7 @@ static void widen(const Emit *e, Nest *n, int i, bool first, LLVMValueRef v) {
   all->hi = r.hi > all->hi ? r.hi : all->hi;
 }
 
-/* Bytes of which the place of array `i` in the scratch memory is a multiple, which is told of its parameter. */
+/* The alignment in bytes of array `i` in the scratch memory, which its parameter states. */
 static int64_t alignment_of(const Emit *e, int i) {
   int64_t at = kernel_array_offset(e->k, i) | SCRATCH_ALIGNMENT;
   return at & -at;
@@ -377,8 +383,8 @@ bool emit_nest(Emit *e, const Op *loop) {
 
 /* ---------------------------------------------------------------- the function's body */
 
-/* A copy of a loop in which all from outside is a value of its own. next_const, next_varying: of those that may differ
- * the number of the next one, and that of the next that does. */
+/* A copy of a loop in which each value from outside is a new value. next_const, next_varying: the number of the next
+ * constant that may differ, and of the next one that does. */
 typedef struct Copy {
   Emit *e;
   const Nest *nest;
@@ -387,7 +393,7 @@ typedef struct Copy {
   int32_t next_const, next_varying;
 } Copy;
 
-/* A value of type `t` that nothing makes. */
+/* A value of type `t` that no op defines. */
 static Value *fresh(Arena *a, Type t) {
   Value *v = ARENA_NEW(a, Value);
   *v = (Value){.type = t};
@@ -412,7 +418,7 @@ static Value *copy_const(Copy *c, const Value *v) {
   return x;
 }
 
-/* What stands for operand `i` of `op` in the copy; operands come in the order of the nest's text. */
+/* Operand `i` of `op` in the copy; operands come in the order of the nest's text. */
 static Value *copy_operand(Copy *c, const Op *op, int i) {
   const Value *v = op->operands[i];
   bool is_const = v->def && v->def->code == OP_CONST;
@@ -421,7 +427,7 @@ static Value *copy_operand(Copy *c, const Op *op, int i) {
   return is_const ? copy_const(c, v) : ptrmap_get(&c->values, v);
 }
 
-/* The copies of `n` values, which are `op`'s or, if that is NULL, `b`'s. */
+/* Copies `n` values, which are defined by `op` or, if that is NULL, are arguments of `b`. */
 static Value **copy_values(Copy *c, int n, Value *const *values, Op *op, Block *b) {
   Value **copies = ARENA_ARRAY(c->e->arena, Value *, n + 1);
   for (int i = 0; i < n; i++) {

@@ -1,13 +1,12 @@
-/* backend/nests.h: loops of a kernel that do the same (private to this folder).
+/* backend/nests.h: equal loops of a kernel as one function (private to this folder).
  *
- *   nests.c   finding them, one function for all of them, and its calls
- */
+ *   nests.c   finds them, makes one function for all of them, and the calls */
 #ifndef STC_BACKEND_NESTS_H
 #define STC_BACKEND_NESTS_H
 
 #include "backend/emit.h"
 
-/* What a loop does, as words, of which those of loops that do the same are equal; and what may differ, each in the
+/* A loop as words, which are the same for equal loops; and the operands in which equal loops may differ, each in the
  * order of its first use: integer constants, values from outside the loop, arrays. */
 typedef struct NestText {
   int32_t nwords, nconsts, noutside, narrays;
@@ -16,9 +15,8 @@ typedef struct NestText {
   int32_t *arrays;
 } NestText;
 
-/* Loops that do the same. varies: by constant of the text, is it another one in some of them? ranges: by value from
- * outside, what it is where the function has been called so far; aligned: by array, bytes of which its place is a
- * multiple there. */
+/* Equal loops. varies: by constant of the text, do some of the loops have another one? ranges: by value from outside,
+ * its range in all calls of the function so far; aligned: by array, its alignment in bytes in these calls. */
 typedef struct Nest {
   const Op *loop; /* the first of them */
   NestText text;
@@ -32,7 +30,7 @@ typedef struct Nest {
   struct Nest *next;
 } Nest;
 
-/* A loop that is one of a nest's. */
+/* A loop that belongs to a nest. */
 typedef struct NestUse {
   Nest *nest;
   NestText text;
@@ -44,12 +42,12 @@ struct Nests {
   PtrMap of;
 };
 
-/* May constant operand `i` of `op` be another one in a loop that does the same? Only where it is added, compared or
- * chosen: what multiplies or divides is better known to LLVM. */
+/* May equal loops have different constants as operand `i` of `op`? Only where the constant is added, compared or
+ * selected: a factor or a divisor is better known to LLVM. */
 bool nest_lets_differ(const Op *op, int i);
 
-/* Begins the function of `n`, which has been called, with nothing else known of the kernel at hand, and returns its
- * loop as it is to be emitted there. */
+/* Begins the function of `n`, which has been called; nothing else is known of the current kernel in it. Returns the
+ * loop of `n` as it is to be emitted there. */
 const Op *emit_nest_body(Emit *e, Nest *n);
 
 #endif

@@ -1,17 +1,17 @@
-/* backend/nvptx-warps.c: warps that work apart, from sm_90 on: mbarriers, bulk copies, ops on whole warps, and clusters
- * of blocks (PTX ISA, st.async). */
+/* backend/nvptx-warps.c: ops for pipelines of warps, from sm_90 on: mbarriers, bulk copies, ops on whole warps, and
+ * clusters of blocks (PTX ISA, st.async). */
 #include "backend/emit.h"
 
 #include <string.h>
 
-/* The place of a pointer to shared memory as the instructions take it: 32 bits. */
+/* A pointer to shared memory in the form that the instructions take: 32 bits. */
 static LLVMValueRef shared_number(Emit *e, LLVMValueRef p) { return LLVMBuildPtrToInt(e->here.b, p, e->i32, ""); }
 
-/* Operands of an instruction, at most. */
+/* The greatest number of operands of an instruction. */
 enum { MOST_OPERANDS = 6 };
 
-/* The instruction `text`, which changes memory, on the `n` operands; threads of a warp do not go through it apart that
- * came together. */
+/* The instruction `text`, which changes memory, on the `n` operands. It is convergent: LLVM does not move it into a
+ * branch that only some threads of the warp take. */
 static void instruction(Emit *e, const char *text, const char *constraints, int n, LLVMValueRef *operands) {
   LLVMTypeRef types[MOST_OPERANDS];
   for (int i = 0; i < n; i++)
@@ -50,7 +50,7 @@ static void wait_for(Emit *e, LLVMValueRef signal, LLVMValueRef parity) {
               "r,r", 2, (LLVMValueRef[]){shared_number(e, signal), parity});
 }
 
-/* The same of two: both are asked before the answer to the first is waited for. */
+/* The same for two signals: both are tested before the answer for the first is waited for. */
 static void wait_for_both(Emit *e, LLVMValueRef *signal, LLVMValueRef *parity) {
   instruction(e,
               "{\n\t.reg .pred one, two;\n\t"
@@ -111,13 +111,13 @@ static LLVMValueRef block_rank(Emit *e) {
   return v;
 }
 
-/* arrive releases, and wait acquires, what the threads of the cluster did to memory. */
+/* arrive releases, and wait acquires, the memory accesses of the cluster's threads. */
 static void barrier_cluster(Emit *e) {
   instruction(e, "barrier.cluster.arrive.aligned;\n\tbarrier.cluster.wait.aligned;", "", 0, NULL);
 }
 
-/* How far the shared memory of the block of rank + `by` is from this one's, in the addresses of the cluster; of a block
- * that there is none of any distance. Computed at the entry, from where a shared array begins. */
+/* The distance from this block's shared memory to that of the block of rank + `by`, in the addresses of the cluster;
+ * arbitrary if there is no such block. Computed at the entry, from the address of a shared array. */
 static LLVMValueRef distance(Emit *e, int by) {
   static const char text[] = "mapa.shared::cluster.u32 $0, $1, $2;", constraints[] = "=r,r,r";
   LLVMBuilderRef b = e->entry.b;

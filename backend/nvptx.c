@@ -7,11 +7,10 @@
 /* LLVM's number of the calling convention ptx_kernel. */
 enum { PTX_KERNEL = 71 };
 
-/* The limits of a compute capability: bytes of shared memory a block may have and a multiprocessor has, its threads,
- * and the multiprocessors of the family's largest part. Source: CUDA C++ Programming Guide, table "Technical
- * Specifications per Compute Capability" (of sm_103 what sm_100 has was taken). Then of that part the GB/s of its
- * memory and the 1e9 additions of f32 and f64 a second (half of the FLOPS that are stated, about): for estimates only.
- */
+/* The limits of a compute capability: bytes of shared memory that a block may have and that a multiprocessor has, its
+ * threads, and the multiprocessors of the family's largest part. Source: CUDA C++ Programming Guide, table "Technical
+ * Specifications per Compute Capability" (for sm_103 the values of sm_100 were taken). Then the GB/s of that part's
+ * memory and its 1e9 additions of f32 and f64 a second (about half of the stated FLOPS): for estimates only. */
 typedef struct SmLimits {
   const char *cpu;
   int32_t block_kib, core_kib, threads, cores, bandwidth, f32, f64;
@@ -29,15 +28,15 @@ static const char *const cpus[] = {"sm_70", "sm_72",  "sm_75",  "sm_80",  "sm_86
 _Static_assert(sizeof cpus / sizeof *cpus == sizeof sm_limits / sizeof *sm_limits + 1,
                "a processor has a row and a name");
 
-/* The clock in GHz that the figures of `l` mean: multiprocessors before sm_86 have 64 lanes for f32 arithmetic, 128
- * from there on; so has sm_90. All issue 128 a clock, and move 32 words of shared memory. */
+/* The clock in GHz for which the figures of `l` hold: multiprocessors before sm_86 have 64 lanes for f32 arithmetic,
+ * those from sm_86 on have 128, and so has sm_90. All issue 128 a clock, and move 32 words of shared memory. */
 static double clock_of(const SmLimits *l) {
   int version = atoi(l->cpu + strlen("sm_"));
   return l->f32 / (l->cores * (version < 86 ? 64.0 : 128.0));
 }
 
-/* GB/s that copies each way reach, both at the same time, by the generation of PCI Express that the largest part of the
- * family has, 16 lanes: 5, 4 or 3. */
+/* GB/s that copies reach in each direction, both at the same time: by the generation of PCI Express (5, 4 or 3), with
+ * 16 lanes, of the family's largest part. */
 static double link_of(const SmLimits *l) {
   int version = atoi(l->cpu + strlen("sm_"));
   return version >= 90 ? 48 : version >= 80 ? 24 : 12;
@@ -50,7 +49,7 @@ static LLVMValueRef special_register(Emit *e, const char *what, int hw) {
 }
 
 static LLVMValueRef thread(Emit *e, int hw) { return special_register(e, "tid", hw); }
-/* Blocks of a cluster are beside each other along x, and have one number. */
+/* Blocks of a cluster are adjacent along x, and have one number together. */
 static LLVMValueRef block(Emit *e, int hw) { return special_register(e, e->k->cluster ? "clusterid" : "ctaid", hw); }
 
 static void barrier(Emit *e) {
@@ -72,8 +71,8 @@ static LLVMValueRef warp(Emit *e) {
   return LLVMBuildLShr(e->entry.b, flat, LLVMConstInt(e->i32, 5, 0), "");
 }
 
-/* May a barrier of the block come behind one of neighbours in `b`, or behind what *near says came before? Sets *near if
- * there is one of neighbours in `b`. */
+/* May a barrier of the whole block follow a barrier of neighbours: one in `b`, or, as *near says, an earlier one? Sets
+ * *near if there is a barrier of neighbours in `b`. */
 static bool meets_behind(const Block *b, bool *near) {
   for (const Op *op = b->first; op; op = op->next) {
     bool before = *near, any = false;
@@ -91,15 +90,16 @@ static bool meets_behind(const Block *b, bool *near) {
   return false;
 }
 
-/* Named barriers that a block has. That of the block is number 0. */
+/* The number of named barriers of a block. Number 0 is the barrier of the whole block. */
 enum { NAMED_BARRIERS = 16 };
 
-/* Instructions that ptxas makes of the greater or less of two f64: a comparison, selections of both words, a test for
- * NaN and moves between registers (ptxas 13.0, sm_90). */
+/* The number of instructions that ptxas makes of the greater or the smaller of two f64: a comparison, selections of
+ * both words, a test for NaN and moves between registers (ptxas 13.0, sm_90). */
 enum { EXTREME_F64 = 7 };
 
-/* Warps of a block of kernel `k` if they can meet in pairs, else 0. Pairs need an even number; with 16 of them the
- * first and the last meet at number 0, which must not be wanted for the block any more. */
+/* The number of warps of a block of kernel `k` if they can meet in pairs, else 0. Pairs need an even number of
+ * warps. With 16 warps the first and the last meet at barrier number 0, which then must not be needed for the block
+ * any more. */
 static int paired_warps(const Kernel *k) {
   bool near = false;
   int threads = 1;
@@ -110,15 +110,15 @@ static int paired_warps(const Kernel *k) {
   return fits && warps > 2 && warps % 2 == 0 ? warps : 0;
 }
 
-/* The two warps that give the same `id` meet. */
+/* The two warps that pass the same `id` meet. */
 static void meet_pair(Emit *e, LLVMValueRef id) {
   LLVMValueRef args[] = {id, LLVMConstInt(e->i32, 2 * WARP_LANES, 0)};
   emit_intrinsic(e, e->here.b, "llvm.nvvm.barrier.cta.sync.aligned.count", 0, NULL, 2, args);
 }
 
-/* Warp w meets the one beside it at named barrier w + 1, first those with w even, then those with w odd; when a warp
- * has been at both, both its neighbours have come. The first and the last meet too: a test whether there is a neighbour
- * would take ptxas's belief from it that the threads of a warp stay together. */
+/* Warp w meets the next warp at named barrier w + 1: first those with w even, then those with w odd. When a warp has
+ * been at both barriers, both its neighbours have arrived. The first and the last warp meet too: with a test whether
+ * there is a neighbour, ptxas would no longer assume that the threads of a warp stay together. */
 static void near_barrier(Emit *e) {
   int warps = paired_warps(e->k);
   if (!warps) {
@@ -135,7 +135,7 @@ static void near_barrier(Emit *e) {
   meet_pair(e, LLVMBuildSelect(e->entry.b, inner, odd, ends, ""));
 }
 
-/* The last argument is the lane that the source may not pass: the first for up, else the last. */
+/* The last argument is the lane beyond which the source must not lie: the first lane for up, else the last one. */
 static LLVMValueRef shuffle(Emit *e, Opcode code, LLVMValueRef x, int by) {
   const char *how = code == OP_UNIFORM ? "idx" : code == OP_SHUFFLE ? "bfly" : code == OP_SHUFFLE_UP ? "up" : "down";
   LLVMValueRef end = LLVMConstInt(e->i32, code == OP_SHUFFLE_UP ? 0 : 31, 0);
@@ -143,7 +143,7 @@ static LLVMValueRef shuffle(Emit *e, Opcode code, LLVMValueRef x, int by) {
   return emit_intrinsic(e, e->here.b, arena_printf(e->arena, "llvm.nvvm.shfl.sync.%s.i32", how), 0, NULL, 4, args);
 }
 
-/* lop3 with the truth table of (mask & x) | (~mask & y): bit 4 * mask + 2 * x + y of it says what that gives. */
+/* lop3 with the truth table of (mask & x) | (~mask & y): bit 4 * mask + 2 * x + y of the table is the result. */
 static LLVMValueRef blend(Emit *e, LLVMValueRef mask, LLVMValueRef x, LLVMValueRef y) {
   static const char text[] = "lop3.b32 $0, $1, $2, $3, 0xCA;", constraints[] = "=r,r,r,r";
   LLVMTypeRef type = LLVMFunctionType(e->i32, (LLVMTypeRef[]){e->i32, e->i32, e->i32}, 3, 0);
@@ -152,7 +152,7 @@ static LLVMValueRef blend(Emit *e, LLVMValueRef mask, LLVMValueRef x, LLVMValueR
   return LLVMBuildCall2(e->here.b, type, code, (LLVMValueRef[]){mask, x, y}, 3, "");
 }
 
-/* MUFU: f32 with one or two wrong last bits, f64 about as exact, of which it looks at the upper words alone. */
+/* MUFU: f32 with one or two wrong last bits, f64 about as exact: it reads only the upper words of f64. */
 static LLVMValueRef approximate(Emit *e, Opcode code, Type t, LLVMValueRef x) {
   const char *name =
       arena_printf(e->arena, "llvm.nvvm.%s.approx.ftz.%c", code == OP_DIV ? "rcp" : "rsqrt", t == TY_F32 ? 'f' : 'd');
@@ -185,8 +185,8 @@ static void only_reads(Emit *e, LLVMValueRef call) {
   }
 }
 
-/* A load that has the second-level cache bring the 256 bytes around the element (PTX ISA 7.4, ld,
- * .level::prefetch_size): LLVM has no such load. A byte and halves come in a register of 16 bits. */
+/* A load that makes the second-level cache fetch the 256 bytes around the element (PTX ISA 7.4, ld,
+ * .level::prefetch_size): LLVM has no such load. A byte and halves are loaded to a register of 16 bits. */
 static LLVMValueRef load_around(Emit *e, Type element, LLVMValueRef p) {
   unsigned bits = 8 * (unsigned)type_size(element), of = LLVMGetEnumAttributeKindForName("elementtype", 11);
   LLVMTypeRef t = emit_memory_type(e, element), from = LLVMTypeOf(p);
@@ -204,7 +204,7 @@ static LLVMValueRef load_around(Emit *e, Type element, LLVMValueRef p) {
   return bits < 16 ? LLVMBuildTrunc(e->here.b, v, t, "") : LLVMBuildBitCast(e->here.b, v, t, "");
 }
 
-/* Sixteen bytes at a time go past the first cache. */
+/* Copies of 16 bytes bypass the first-level cache. */
 static void async_copy(Emit *e, LLVMValueRef to, LLVMValueRef from, int bytes) {
   const char *name = arena_printf(e->arena, "llvm.nvvm.cp.async.%s.shared.global.%d", bytes == 16 ? "cg" : "ca", bytes);
   emit_intrinsic(e, e->here.b, name, 0, NULL, 2, (LLVMValueRef[]){to, from});
@@ -217,8 +217,9 @@ static void async_wait(Emit *e, int groups) {
   emit_intrinsic(e, e->here.b, "llvm.nvvm.cp.async.wait.group", 0, NULL, 1, &n);
 }
 
-/* Waits until the launch ahead has ended and what it wrote can be read, before the kernel touches memory: so this one
- * may be launched early (programmatic dependent launches; PTX ISA, griddepcontrol). Otherwise it is over at once. */
+/* Waits, before the kernel accesses memory, until the previous launch has ended and its results can be read: so this
+ * kernel may be launched early (programmatic dependent launches; PTX ISA, griddepcontrol). Otherwise the wait is over
+ * at once. */
 static void wait_for_launch_ahead(Emit *e) {
   static const char text[] = "griddepcontrol.wait;", constraints[] = "~{memory}";
   LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), NULL, 0, 0);
@@ -227,7 +228,7 @@ static void wait_for_launch_ahead(Emit *e) {
   LLVMBuildCall2(e->entry.b, type, code, NULL, 0, "");
 }
 
-/* Approximations flush subnormal f32 to zero: otherwise each takes two multiplications and a test more, to scale by. */
+/* Approximations flush subnormal f32 to zero: otherwise each takes two more multiplications and a test, for scaling. */
 static void begin(Emit *e) {
   const Kernel *k = e->k;
   LLVMTypeRef *types = ARENA_ARRAY(e->arena, LLVMTypeRef, k->nargs + 1);
@@ -259,7 +260,7 @@ static const SmLimits *find_limits(const char *cpu) {
   return NULL;
 }
 
-/* What passes are told of it. */
+/* The figures of `l` for passes. */
 static TargetInfo info_of(const SmLimits *l) {
   return (TargetInfo){.name = "nvptx",
                       .cpu = l->cpu,
@@ -298,9 +299,9 @@ static TargetInfo info_of(const SmLimits *l) {
                       .range_guards = true};
 }
 
-/* Places have ranges, cells go to registers, equal values become one, and what folds is folded once, not seven times as
- * in default<O3>, where that takes 40 % of the time. What two branches end with stands behind them once: without that
- * ptxas spilled more in tiles in lanes (84 bytes for 24, 6 % of the speed). */
+/* Thread and block numbers get ranges, arrays become registers, equal values are merged, and constants are folded once,
+ * not seven times as in default<O3>, where that takes 40 % of the time. Code with which two branches end is moved after
+ * them: without that ptxas spilled more in tiles in lanes (84 bytes for 24, 6 % of the speed). */
 static const char straight_passes[] = "nvvm-intr-range,sroa,early-cse<memssa>,simplifycfg,instcombine<max-iterations=1;"
                                       "no-verify-fixpoint>,early-cse<memssa>,simplifycfg<sink-common-insts>";
 

@@ -1,8 +1,8 @@
-/* backend/pairs-find.c: which f32 values of a function are computed two at a time (pairs.c makes them).
+/* backend/pairs-find.c: finds f32 values of a function that are computed two at a time (pairs.c makes the pairs).
  *
- * A thread's cells are computed alike, so what is stored of two of them has the same form, down to what both are made
- * of. So the pairs are found from the stores: of n cells that a thread stores at once, those n / 2 apart, for then what
- * a neighbouring cell gives to both is a pair as well, but for one that comes from another lane:
+ * A thread's cells are computed alike, so the values stored for two of them have the same form, down to common
+ * operands. So the pairs are found from the stores: of n cells that a thread stores at once, those n / 2 apart, for
+ * then the value that a neighbouring cell gives to both is a pair as well, except one that comes from another lane:
  *
  *   cells                     a b c d    pairs (a, c) (b, d)
  *   their right neighbours    b c d e    of the first (b, d), which is a pair; of the second (c, e), which is none
@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* How many factors of factors are looked at to see which operands go together. */
+/* Through how many levels of factors operands are compared to see which go together. */
 enum { DEPTH = 2 };
 
 bool pair_is_f32(LLVMValueRef v) { return LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMFloatTypeKind; }
@@ -31,7 +31,7 @@ static bool packs(LLVMValueRef v) {
   return code == LLVMFAdd || code == LLVMFSub || code == LLVMFMul || code == LLVMFNeg || calls(v, "llvm.fma");
 }
 
-/* Is it a factor or a sign, which a sum takes in without an instruction? */
+/* Is it a product or a sign, which a sum absorbs without an instruction? */
 static bool joins(LLVMValueRef v) {
   LLVMOpcode code = LLVMGetInstructionOpcode(v);
   return code == LLVMFMul || code == LLVMFNeg;
@@ -71,7 +71,7 @@ PairForm pair_form(const Pairs *p, LLVMValueRef x, LLVMValueRef y) {
   return pair_of(p, x, y) ? PAIR_KNOWN : PAIR_NONE;
 }
 
-/* Are `x` and `y` the same op in the same block, so far as can be seen without their operands? */
+/* Are `x` and `y` the same op in the same block, as far as can be seen without their operands? */
 static bool look_alike(LLVMValueRef x, LLVMValueRef y) {
   if (!LLVMIsAInstruction(x) || !LLVMIsAInstruction(y) || x == y || !pair_is_f32(x) || !pair_is_f32(y) ||
       LLVMGetInstructionParent(x) != LLVMGetInstructionParent(y) ||
@@ -82,7 +82,7 @@ static bool look_alike(LLVMValueRef x, LLVMValueRef y) {
 
 static int fits(const Pairs *p, LLVMValueRef x, LLVMValueRef y, bool swapped, int depth);
 
-/* How well `x` and `y` go together as operands: 0 is not at all. Factors do by what they are of, `depth` deep. */
+/* How well `x` and `y` go together as operands; 0: not at all. Products are compared by their factors, `depth` deep. */
 static int fit(const Pairs *p, LLVMValueRef x, LLVMValueRef y, int depth) {
   if (pair_form(p, x, y) != PAIR_NONE)
     return x == y ? 5 : 4;
@@ -95,8 +95,8 @@ static int fit(const Pairs *p, LLVMValueRef x, LLVMValueRef y, int depth) {
   return most >= 8 ? 3 : most > 0 ? 2 : 1;
 }
 
-/* How well the operands of `x` and `y` go together, those of y the other way round if `swapped`; 0 if these are factors
- * of which any do not. */
+/* How well the operands of `x` and `y` go together, those of y in reverse order if `swapped`; 0 if these are factors of
+ * which any do not. */
 static int fits(const Pairs *p, LLVMValueRef x, LLVMValueRef y, bool swapped, int depth) {
   int sum = 0;
   bool all = true;
@@ -109,8 +109,8 @@ static int fits(const Pairs *p, LLVMValueRef x, LLVMValueRef y, bool swapped, in
   return all || !joins(x) ? sum : 0;
 }
 
-/* Makes a pair of `x` and `y` where they are alike and in none; of factors only if their operands are or may be pairs,
- * or `any` are to be one. */
+/* Makes a pair of `x` and `y` if they are alike and in no pair; of products only if their operands are or may be pairs,
+ * or if `any` are to be a pair. */
 static void ask(Pairs *p, LLVMValueRef x, LLVMValueRef y, bool any) {
   if (pair_form(p, x, y) != PAIR_NONE || ptrmap_get(&p->of, x) || ptrmap_get(&p->of, y) || !look_alike(x, y))
     return;
@@ -136,14 +136,14 @@ LLVMValueRef pair_operand(const Pair *one, int half, int i) {
   return NULL;
 }
 
-/* Asks for the operands of a pair as pairs. */
+/* Tries to make pairs of the operands of a pair. */
 static void ask_operands(Pairs *p, const Pair *one) {
   for (int i = 0, n = pair_operands(one->old[0]); i < n; i++)
     if (pair_is_f32(pair_operand(one, 0, i)))
       ask(p, pair_operand(one, 0, i), pair_operand(one, 1, i), false);
 }
 
-/* What `v` is, seen through the assembly that keeps it before a branch (Target.settle). */
+/* `v` without the assembly that keeps it before a branch (Target.settle). */
 static LLVMValueRef unsettled(LLVMValueRef v) {
   return LLVMIsACallInst(v) && LLVMIsAInlineAsm(LLVMGetCalledValue(v)) ? LLVMGetOperand(v, 0) : v;
 }
@@ -170,7 +170,7 @@ static int stored(LLVMValueRef s, LLVMValueRef out[4]) {
   return found == n ? n : 0;
 }
 
-/* What pointer `v` is an offset of. */
+/* The pointer to which `v` is an offset. */
 static LLVMValueRef base_of(LLVMValueRef v) {
   while (LLVMIsAGetElementPtrInst(v))
     v = LLVMGetOperand(v, 0);
@@ -203,8 +203,8 @@ static Line *find_lines(Pairs *p, LLVMValueRef f, int *n) {
   return lines;
 }
 
-/* Asks for pairs of the cells of a line, half a line apart; of lines of one cell, for pairs of those of n lines that
- * are computed beside lines[0] for the same buffer, half of them apart. */
+/* Tries to make pairs of the cells of a line, half a line apart; of lines of one cell, pairs of the cells of those of
+ * the n lines that are computed beside lines[0] for the same buffer, half of these lines apart. */
 static void ask_lines(Pairs *p, Line *lines, int n) {
   Line **same = NULL;
   int m = 0, half = lines[0].n / 2;
@@ -219,15 +219,15 @@ static void ask_lines(Pairs *p, Line *lines, int n) {
     ask(p, same[i]->cells[0], same[i + m / 2]->cells[0], false);
 }
 
-/* Takes a pair apart again: its values are in none. */
+/* Drops a pair: its values then are in none. */
 static void drop(Pairs *p, Pair *one) {
   one->kind = PAIR_DROPPED;
   ptrmap_put(p->arena, &p->of, one->old[0], NULL);
   ptrmap_put(p->arena, &p->of, one->old[1], NULL);
 }
 
-/* The values `x` and `y`, in no pair together, that packed arithmetic in `block` takes: added to p->joined if they are
- * not there. Factors and signs are not joined, for sums take them in one by one. */
+/* Joins the values `x` and `y`, which are in no pair together and which packed arithmetic in `block` uses: adds them to
+ * p->joined if they are not there. Products and signs are not joined, for sums absorb them one by one. */
 static JoinedPair *join(Pairs *p, LLVMValueRef x, LLVMValueRef y, LLVMBasicBlockRef block) {
   JoinedPair *j = pair_joined(p, x, y, block);
   if (j || !LLVMIsAInstruction(x) || !LLVMIsAInstruction(y) || (joins(x) && joins(y)))
@@ -239,7 +239,7 @@ static JoinedPair *join(Pairs *p, LLVMValueRef x, LLVMValueRef y, LLVMBasicBlock
   return j;
 }
 
-/* The operand `i` of a packed pair is whole: a pair, or joined where that pays. Counts in `uses` what is joined. */
+/* Is operand `i` of a packed pair whole: a pair, or joined where that pays? Counts joined values in `uses`. */
 static bool takes_whole(Pairs *p, const Pair *one, int i) {
   LLVMValueRef x = pair_operand(one, 0, i), y = pair_operand(one, 1, i);
   if (pair_form(p, x, y) != PAIR_NONE)
@@ -258,8 +258,8 @@ static bool is_whole(Pairs *p, const Pair *one) {
   return all;
 }
 
-/* Leaves packed only what has pairs for operands. A sum of which one is none is two sums, each of which takes its
- * factors in. Was there any? */
+/* Keeps packed only pairs whose operands are pairs. A sum with another operand becomes two sums, each of which absorbs
+ * its products. Were there such pairs? */
 static bool part_others(Pairs *p) {
   bool any = false;
   for (int i = 0; i < p->njoined; i++)
@@ -277,8 +277,7 @@ static bool part_others(Pairs *p) {
   return any;
 }
 
-/* The moves that joining takes: of values that are in pairs already, or loaded with others, or joined
- * before. */
+/* The moves that joining takes: of values that are in pairs already, or loaded with others, or joined before. */
 static int moves_of(Pairs *p, PtrMap *taken, const JoinedPair *j) {
   int n = 0;
   for (int k = 0; k < 2; k++) {
@@ -288,8 +287,8 @@ static int moves_of(Pairs *p, PtrMap *taken, const JoinedPair *j) {
   return n;
 }
 
-/* Leaves joined what is taken more often than it is moved: without, each taking is an instruction more. Was there
- * anything else? */
+/* Keeps joined only values that are used more often than they are moved: without joining, each use is one more
+ * instruction. Were there others? */
 static bool part_joined(Pairs *p) {
   PtrMap taken = {0};
   bool any = false;
@@ -303,7 +302,7 @@ static bool part_joined(Pairs *p) {
   return any;
 }
 
-/* Makes factors pairs that were left out because one operand is none: that may be joined. */
+/* Makes pairs of products that were left out because one operand is no pair: it may be joined. */
 static void ask_factors(Pairs *p) {
   for (int i = 0, n = p->n; i < n; i++)
     for (int k = 0; p->all[i]->kind == PAIR_PACKED && k < pair_operands(p->all[i]->old[0]); k++) {
@@ -321,7 +320,7 @@ static bool is_element(LLVMValueRef v, unsigned *i) {
   return true;
 }
 
-/* Were the values loaded at once, but not into registers that follow each other, and so must be moved? */
+/* Were the values loaded at once, but not to consecutive registers, so that they must be moved? */
 static bool is_moved(const Pair *one) {
   unsigned i, j;
   if (one->kind != PAIR_APART || !is_element(one->old[0], &i) || !is_element(one->old[1], &j))
@@ -329,7 +328,7 @@ static bool is_moved(const Pair *one) {
   return i % 2 != 0 || j != i + 1 || LLVMGetOperand(one->old[0], 0) != LLVMGetOperand(one->old[1], 0);
 }
 
-/* Drops pairs that are moved for two takers or fewer, none of them a phi. Was there any? */
+/* Drops pairs that are moved for two users or fewer, none of them a phi. Were there any? */
 static bool drop_moved(Pairs *p) {
   bool any = false;
   for (int i = 0; i < p->n; i++)
@@ -350,13 +349,13 @@ static bool drop_moved(Pairs *p) {
   return any;
 }
 
-/* Leaves what is worth it. */
+/* Drops pairs until those that are left pay. */
 static void settle(Pairs *p) {
   while (part_others(p) || part_joined(p) || drop_moved(p))
     ;
 }
 
-/* Drops pairs that no packed arithmetic takes. The number of packed ones. */
+/* Drops pairs that no packed arithmetic uses. Returns the number of packed ones. */
 static int keep_wanted(Pairs *p) {
   int packed = 0;
   for (int i = 0; i < p->n; i++) {

@@ -1,17 +1,19 @@
-/* backend/pairs.c: arithmetic on pairs of f32 where the target does two at a time (v_pk_fma_f32), made of the cells of
- * a thread after the optimiser, in place of LLVM's own vectorizer, which pairs any two terms and moves them together.
+/* backend/pairs.c: arithmetic on pairs of f32 where the target computes two at a time (v_pk_fma_f32). The pairs are
+ * made of the cells of a thread after the optimiser, in place of LLVM's own vectorizer, which pairs any two terms and
+ * moves them together.
  *
  *   %1 = fmul float %a, %w        is    %1 = fmul <2 x float> %ac, <%w, %w>
  *   %2 = fmul float %c, %w
  *
- * Which values are pairs is pairs-find.c's. Here the instructions of each block are put in an order in which both
- * halves of a pair can be made at the same place, memory being accessed in the order it was, and made so. */
+ * pairs-find.c decides which values are pairs. Here the instructions of each block are put in an order in which both
+ * halves of a pair can be computed at the same place, while memory is accessed in the old order; then the pairs are
+ * made. */
 #include "backend/emit.h"
 
 #include <string.h>
 
-/* Scalar registers of a constant that is taken twice, about those of a field's rows, and the most of both: a wave has a
- * hundred or so. Where these would be more, constants are not hidden. */
+/* Scalar registers of a constant that both halves use, of those of a field's rows, about, and the limit for both
+ * together: a wave has a hundred or so. If these would be more, constants are not hidden. */
 enum { OF_CONSTANT = 2, OF_FIELD = 8, MOST_SCALARS = 50 };
 
 /* ---- which functions */
@@ -21,7 +23,7 @@ static unsigned single_kind(void) {
   return LLVMGetEnumAttributeKindForName("noimplicitfloat", strlen("noimplicitfloat"));
 }
 
-/* Has `f` floating-point values of 16 bits? */
+/* Does `f` have floating-point values of 16 bits? */
 static bool has_halves(LLVMValueRef f) {
   for (LLVMBasicBlockRef k = LLVMGetFirstBasicBlock(f); k; k = LLVMGetNextBasicBlock(k))
     for (LLVMValueRef v = LLVMGetFirstInstruction(k); v; v = LLVMGetNextInstruction(v)) {
@@ -41,8 +43,8 @@ void keep_single(LLVMModuleRef m) {
 
 /* ---- the order of instructions */
 
-/* The order of the instructions of a block. An instruction is put behind what it takes; one that accesses memory behind
- * the one before it that does. */
+/* The order of the instructions of a block. An instruction comes after its operands; one that accesses memory comes
+ * after the access before it. */
 typedef struct Order {
   Pairs *p;
   LLVMBasicBlockRef block;
@@ -50,7 +52,7 @@ typedef struct Order {
   PtrMap before; /* access -> the one before it */
   int n;
   void **nodes; /* instructions and pairs */
-  Pair *circle; /* a pair that takes part in a circle */
+  Pair *circle; /* a pair that is part of a cycle */
 } Order;
 static char in_work, done;
 
@@ -70,7 +72,7 @@ bool pair_stays(LLVMValueRef v) {
 
 static bool visit(Order *o, LLVMValueRef v);
 
-/* Visits what instruction `v` takes. */
+/* Visits the operands of instruction `v`. */
 static bool visit_operands(Order *o, LLVMValueRef v) {
   LLVMValueRef last = ptrmap_get(&o->before, v);
   bool ok = !last || visit(o, last);
@@ -79,7 +81,7 @@ static bool visit_operands(Order *o, LLVMValueRef v) {
   return ok;
 }
 
-/* Puts `v` in its place if it is an instruction of the block; false if that is a circle. */
+/* Puts `v` in its place if it is an instruction of the block; false if that is a cycle. */
 static bool visit(Order *o, LLVMValueRef v) {
   if (!LLVMIsAInstruction(v) || LLVMIsAPHINode(v) || LLVMGetInstructionParent(v) != o->block)
     return true;
@@ -111,7 +113,7 @@ static Order order_of(Pairs *p, LLVMBasicBlockRef k) {
   return o;
 }
 
-/* The blocks of a function, each behind those that are always run before it. */
+/* The blocks of a function, each after those that are always run before it. */
 typedef struct Blocks {
   Arena *arena;
   PtrMap seen;
@@ -138,7 +140,7 @@ static LLVMValueRef join_halves(Pairs *p, LLVMValueRef x, LLVMValueRef y) {
   return LLVMBuildInsertElement(p->b, v, y, LLVMConstInt(i32, 1, 0), "");
 }
 
-/* Where instructions of the present block begin that are no phis. */
+/* The first instruction of the present block that is no phi. */
 static LLVMValueRef begin_of(Pairs *p) {
   LLVMValueRef v = LLVMGetFirstInstruction(LLVMGetInsertBlock(p->b));
   while (LLVMIsAPHINode(v))
@@ -146,8 +148,9 @@ static LLVMValueRef begin_of(Pairs *p) {
   return v;
 }
 
-/* Constant `x` in a scalar register, through no instruction: of constants LLVM makes the second operand. What is
- * convergent stays in the block: what is made of it twice would else be put into two registers before a loop. */
+/* Constant `x` in a scalar register, through no instruction: LLVM makes constants the second operand. Convergent
+ * assembly stays in the block; otherwise the constant, used by both halves, would be put into two registers before a
+ * loop. */
 static LLVMValueRef hidden(Pairs *p, LLVMValueRef x) {
   LLVMTypeRef type = LLVMTypeOf(x), t = LLVMFunctionType(type, &type, 1, 0);
   LLVMValueRef nothing = LLVMGetInlineAsm(t, "", 0, "=s,0", 4, 0, 0, LLVMInlineAsmDialectATT, 0),
@@ -176,7 +179,7 @@ static bool has_factors(LLVMValueRef v) { return LLVMIsACallInst(v) || LLVMGetIn
 /* Is `v` assembly (Target.settle)? */
 static bool is_settled(LLVMValueRef v) { return LLVMIsACallInst(v) && LLVMIsAInlineAsm(LLVMGetCalledValue(v)); }
 
-/* Is something made of `v` that stays in its block? Other values LLVM moves into the block that takes it. */
+/* Does a use of `v` stay in its block? LLVM moves other values into the block of their use. */
 static bool is_rooted(Pairs *p, LLVMValueRef v) {
   static char yes, no;
   const char *known = ptrmap_get(&p->rooted, v);
@@ -193,7 +196,7 @@ static bool is_rooted(Pairs *p, LLVMValueRef v) {
   return any;
 }
 
-/* Puts a factor that is one value twice before another one, constants hidden. */
+/* Puts a factor that has one value in both halves first, with constants hidden. */
 static void put_twice_first(Pairs *p, const Pair *one, LLVMValueRef *x) {
   LLVMValueRef y = pair_operand(one, 0, 1), z = pair_operand(one, 0, 0);
   bool second = is_twice(p, y, pair_operand(one, 1, 1)), first = is_twice(p, z, pair_operand(one, 1, 0));
@@ -204,7 +207,7 @@ static void put_twice_first(Pairs *p, const Pair *one, LLVMValueRef *x) {
   x[1] = other;
 }
 
-/* A pair of constants, of one value twice, one that was made, or one that is joined. */
+/* `x` and `y` as one value: a pair of constants, one value twice, a pair that was made, or one that is joined. */
 static LLVMValueRef whole_operand(Pairs *p, LLVMValueRef x, LLVMValueRef y) {
   JoinedPair *j;
   switch (pair_form(p, x, y)) {
@@ -219,7 +222,7 @@ static LLVMValueRef whole_operand(Pairs *p, LLVMValueRef x, LLVMValueRef y) {
   }
 }
 
-/* The packed op on `x`, and `y` and `z` where it takes these. */
+/* The packed op on `x`, and on `y` and `z` if it has these operands. */
 static LLVMValueRef packed_op(Pairs *p, LLVMValueRef like, LLVMValueRef *x, int n) {
   LLVMOpcode code = LLVMGetInstructionOpcode(like);
   if (code == LLVMFNeg)
@@ -231,7 +234,7 @@ static LLVMValueRef packed_op(Pairs *p, LLVMValueRef like, LLVMValueRef *x, int 
   return LLVMBuildCall2(p->b, LLVMGlobalGetValueType(fma), fma, x, (unsigned)n, "");
 }
 
-/* What takes the values of the pair takes halves of `whole`. */
+/* Replaces the values of the pair by halves of `whole` in all their uses. */
 static void give_halves(Pairs *p, Pair *one) {
   for (unsigned i = 0; i < 2; i++) {
     LLVMValueRef at = LLVMConstInt(LLVMInt32TypeInContext(p->context), i, 0);
@@ -254,20 +257,20 @@ static void make_packed(Pairs *p, Pair *one) {
   give_halves(p, one);
 }
 
-/* Puts instruction `v` where the builder is. */
+/* Moves instruction `v` to the builder's place. */
 static void put(Pairs *p, LLVMValueRef v) {
   LLVMInstructionRemoveFromParent(v);
   LLVMInsertIntoBuilder(p->b, v);
 }
 
-/* Two values one by one, put together in registers that follow each other. */
+/* Computes two values one by one and puts them together in consecutive registers. */
 static void make_apart(Pairs *p, Pair *one) {
   put(p, one->old[0]);
   put(p, one->old[1]);
   one->whole = join_halves(p, one->old[0], one->old[1]);
 }
 
-/* The phis of pairs, without what comes in. */
+/* Makes the phis of pairs, without their operands. */
 static void make_phis(Pairs *p) {
   for (int i = 0; i < p->n; i++)
     if (p->all[i]->kind == PAIR_PHI) {
@@ -284,7 +287,7 @@ static void make_phis(Pairs *p) {
     }
 }
 
-/* What comes into them. */
+/* Adds the operands of these phis. */
 static void close_phis(Pairs *p) {
   for (int i = 0; i < p->n; i++) {
     const Pair *one = p->all[i];
@@ -297,7 +300,7 @@ static void close_phis(Pairs *p) {
   }
 }
 
-/* The instructions of a block in their order, pairs made. */
+/* Emits the instructions of a block in their order, with pairs made. */
 static void make_block(Pairs *p, const Order *o) {
   LLVMPositionBuilderBefore(p->b, LLVMGetBasicBlockTerminator(o->block));
   for (int i = 0; i < o->n; i++) {
@@ -311,10 +314,10 @@ static void make_block(Pairs *p, const Order *o) {
   }
 }
 
-/* Was the pair made in place of its values? */
+/* Did the pair replace its values? */
 static bool replaces(const Pair *one) { return one->kind == PAIR_PACKED || one->kind == PAIR_PHI; }
 
-/* Takes out what pairs were made of, and halves that nothing takes. */
+/* Removes the values that pairs replaced, and halves that nothing uses. */
 static void clean(Pairs *p) {
   for (int i = 0; i < p->n; i++)
     for (int k = 0; k < 2 && replaces(p->all[i]); k++)
@@ -328,7 +331,7 @@ static void clean(Pairs *p) {
         LLVMInstructionEraseFromParent(p->all[i]->v[k]);
 }
 
-/* The orders of all blocks, first run first; pairs in circles are dropped. False: nothing is left to pack. */
+/* Finds the orders of all blocks, first run first; drops pairs in cycles. False: nothing is left to pack. */
 static bool find_orders(Pairs *p, Blocks *b, Order *orders) {
   ArenaMark mark = arena_mark(p->arena);
   for (int i = 0; i < b->n; i++) {
@@ -346,8 +349,8 @@ static bool find_orders(Pairs *p, Blocks *b, Order *orders) {
   return p->nodes.n > 0;
 }
 
-/* Do threads of `f` wait for each other? They do where they have shared memory, about which there are branches, behind
- * which LLVM moves most arithmetic: a constant would be put into two registers in each block. */
+/* Do threads of `f` wait for each other? They do if they have shared memory. Then there are branches, and LLVM moves
+ * most arithmetic after these: a constant would be put into two registers in each block. */
 static bool has_fences(LLVMValueRef f) {
   for (LLVMBasicBlockRef k = LLVMGetFirstBasicBlock(f); k; k = LLVMGetNextBasicBlock(k))
     for (LLVMValueRef v = LLVMGetFirstInstruction(k); v; v = LLVMGetNextInstruction(v))
@@ -356,7 +359,7 @@ static bool has_fences(LLVMValueRef f) {
   return false;
 }
 
-/* The constants that are factors twice, each counted once. */
+/* The number of constants that are factors of both halves, each counted once. */
 static int count_constants(const Pairs *p) {
   PtrMap seen = {0};
   int n = 0;
@@ -373,7 +376,7 @@ static int count_constants(const Pairs *p) {
   return n;
 }
 
-/* Have the scalar registers room for hidden constants? */
+/* Are there enough scalar registers for hidden constants? */
 static bool has_room(const Pairs *p) {
   int sum = OF_CONSTANT * count_constants(p);
   for (LLVMValueRef x = LLVMGetFirstParam(p->f); x; x = LLVMGetNextParam(x))

@@ -1,4 +1,4 @@
-/* backend/pipeline.c: which of LLVM's passes a module runs through.
+/* backend/pipeline.c: chooses the passes of LLVM through which a module runs.
  *
  * Which passes PTX needs was measured: docs/lab/compile-time.md. */
 #include "backend/emit.h"
@@ -6,7 +6,7 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <string.h>
 
-/* What a module of very many loops is left with. */
+/* The passes for a module of very many loops. */
 static const char quick_passes[] = "function(sroa,early-cse,simplifycfg,loop-mssa(loop-rotate,licm),loop-vectorize,"
                                    "early-cse,instsimplify,simplifycfg)";
 
@@ -30,15 +30,15 @@ int64_t function_length(LLVMValueRef f) {
   return n;
 }
 
-/* The blocks of a function by number, and of each how many branches to it come from blocks not yet taken. */
+/* The blocks of a function by number, and for each the number of branches to it from blocks not yet taken. */
 typedef struct Blocks {
   PtrMap number; /* block -> &open[its number] */
   int32_t *open;
-  LLVMBasicBlockRef *ready; /* those that no branch leads to any more */
+  LLVMBasicBlockRef *ready; /* those to which no branch is left */
   int32_t nready;
 } Blocks;
 
-/* Takes a branch to `to` away. */
+/* Removes a branch to `to`. */
 static void take_branch(Blocks *k, LLVMBasicBlockRef to) {
   int32_t *open = ptrmap_get(&k->number, to);
   if (--*open == 0)
@@ -55,8 +55,8 @@ static void for_successors(Blocks *k, LLVMBasicBlockRef b, void (*each)(Blocks *
 /* Counts a branch to `to`. */
 static void count_branch(Blocks *k, LLVMBasicBlockRef to) { ++*(int32_t *)ptrmap_get(&k->number, to); }
 
-/* Has function `f` no circle of branches? So if each block can be taken behind all that lead to it (Kahn, Topological
- * sorting of large networks, CACM 5(11), 1962). */
+/* Is the control flow graph of function `f` acyclic? It is if each block can be taken after all that lead to it (Kahn,
+ * Topological sorting of large networks, CACM 5(11), 1962). */
 static bool has_no_loop(Arena *a, LLVMValueRef f) {
   int32_t n = (int32_t)LLVMCountBasicBlocks(f), i = 0, taken = 0;
   Blocks k = {.open = ARENA_ARRAY(a, int32_t, n), .ready = ARENA_ARRAY(a, LLVMBasicBlockRef, n)};
@@ -87,7 +87,7 @@ enum { NLEFT_ALONE = 2 };
 /* LLVM's number of attribute `i` of these. */
 static unsigned alone_kind(int i) { return LLVMGetEnumAttributeKindForName(left_alone[i], strlen(left_alone[i])); }
 
-/* Marks function `f` as one for LLVM's passes to leave alone. */
+/* Marks function `f`, which LLVM's passes are to leave alone. */
 static void leave_alone(LLVMValueRef f) {
   LLVMContextRef context = LLVMGetModuleContext(LLVMGetGlobalParent(f));
   for (int i = 0; i < NLEFT_ALONE; i++)
@@ -118,9 +118,10 @@ static LLVMErrorRef run_straight(Arena *a, const Target *t, LLVMModuleRef m, LLV
   return error;
 }
 
-/* Has LLVM select instructions in the quickest way for the long functions of `m`, as optimised, where another compiler
- * optimises what it makes: its passes before that compare each sum with all others (straight-line strength reduction),
- * 35 s for 60,000 instructions, where the quickest way takes 0.6 s and makes 3 % more instructions. */
+/* Makes LLVM select instructions in the quickest way for long functions of `m`, as optimised, where another compiler
+ * optimises the result. Otherwise LLVM's passes before selection compare each sum with all others (straight-line
+ * strength reduction): 35 s for 60,000 instructions, where the quickest way takes 0.6 s and makes 3 % more
+ * instructions. */
 static void select_quickly(const Target *t, LLVMModuleRef m, const CodegenOptions *o) {
   for (LLVMValueRef f = LLVMGetFirstFunction(m); f && o->long_function && t->optimised_behind;
        f = LLVMGetNextFunction(f))

@@ -58,7 +58,7 @@ static uint32_t bucket_of(const ValueTable *t, ValueKey k) {
   return (uint32_t)h & (uint32_t)(t->nbuckets - 1);
 }
 
-/* Doubles the buckets of `t` and puts all entries back, oldest first. */
+/* Doubles the buckets of `t` and inserts all entries again, oldest first. */
 static void value_rehash(Arena *a, ValueTable *t) {
   t->nbuckets = t->nbuckets ? t->nbuckets * 2 : 256;
   t->buckets = ARENA_ARRAY(a, int32_t, t->nbuckets);

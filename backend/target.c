@@ -92,19 +92,20 @@ const Target *target_find(Arena *a, Diags *d, const char *arch, const char *cpu)
 /* `value` unless it is 0. */
 static int64_t or_else(int64_t value, int64_t otherwise) { return value ? value : otherwise; }
 
-/* Parts of a card's figure, of which a device's own differs by less than one if they mean the same: 4800 GB/s are
- * stated of memory whose clock and width come to 4917. */
+/* A device's own figure and its card's mean the same if they differ by less than one part in so many: 4800 GB/s are
+ * stated for memory whose clock and width come to 4917. */
 enum { SAME_PARTS = 20 };
 
-/* The figure `own` that a device has of itself (0: unknown), or `said`, which is what is known without it: of a card
- * the stated one where both mean the same. */
+/* The figure `own` that a device states of itself (0: unknown), or `said`, which is known without it. If `said` is of a
+ * card and both mean the same, it is `said`. */
 static double figure(const Target *t, double own, double said) {
   bool same = t->card && fabs(own - said) * SAME_PARTS < said;
   return own > 0 && !same ? own : said;
 }
 
-/* Takes cores, clock, memory and cache of the device at hand into *i, that of target `t`: what it says of rates is
- * meant for its cores at its clock. Its cache gives no more than its cores take, nor more times what memory does. */
+/* Sets cores, clock, memory and cache of *i, which is of target `t`, to those of the device: the rates in *i hold
+ * for its cores at its clock. The cache gives no more than the cores take, and is faster than memory by no greater
+ * factor. */
 static void take_rates(const Target *t, TargetInfo *i, const TargetInfo *device) {
   double clock = i->clock > 0 ? figure(t, device->clock, i->clock) : i->clock,
          cores = (double)or_else(device->cores, i->cores), was = i->cores * (i->clock > 0 ? i->clock : 1),
