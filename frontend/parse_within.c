@@ -2,8 +2,6 @@
  */
 #include "frontend/ast.h"
 
-#include <string.h>
-
 /* EXPR or [EXPR, ...], the bounds of `n` offsets (0: of so many as there are), behind the word within; one is that of
  * all. Appends them to *kids[*all]. */
 static bool bounds(Parse *p, int n, Expr ***kids, int32_t *all) {

@@ -2,8 +2,6 @@
 #include "ir/build.h"
 #include "ir/module.h"
 
-#include <string.h>
-
 /* The `n` elements at `v`, each of `size` bytes, with as much room behind them as ARENA_PUSH counts on. */
 static void *copy_list(Arena *a, const void *v, int n, size_t size) {
   size_t room = 1;

@@ -1,7 +1,5 @@
 /* passes.c: the pass table, pipelines, and the work around passes: printing, verifying, timing, statistics. */
 #define _POSIX_C_SOURCE 200809L
-#include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* driver/artifact/header-live.c: the blocks of kernels that a run launches, in the C header and the launcher: those of
  * tiles with work for the kernel (driver/program/busy.c). As in plans (driver/instance/plan-idle.c), they are found
  * after the values that are computed once. */
-#include "driver/artifact/artifact.h"
 #include "driver/artifact/header.h"
 
 /* What counts tiles by class. */

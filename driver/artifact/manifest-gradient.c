@@ -1,6 +1,5 @@
 /* driver/artifact/manifest-gradient.c: the gradient's part of the manifest: the inputs of the backward program, its
  * fields that are the derivatives, and its own manifest. */
-#include "driver/artifact/artifact.h"
 #include "driver/artifact/manifest.h"
 
 /* Fields, or scalars, of the backward program, each with what it is `from`. */

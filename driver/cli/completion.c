@@ -2,7 +2,6 @@
  * line. */
 #include "driver/cli/options/options.h"
 #include "driver/data/writer.h"
-#include "driver/explain/explain.h"
 
 #include <string.h>
 

@@ -3,8 +3,6 @@
  * file, and where their points lie in space. */
 #include "driver/data/writer.h"
 
-#include <string.h>
-
 /* "Float" or "Int", and how many bytes. */
 static void print_number(FILE *to, StcType t) {
   fprintf(to, "NumberType=\"%s\" Precision=\"%d\"",

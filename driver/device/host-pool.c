@@ -10,7 +10,6 @@
 #include "driver/device/host.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,7 +1,6 @@
 /* driver/instance/plan-edges.c: reads beyond edges that go by a mask: a hidden field NAME.where, which an init makes,
  * has what they look at (frontend/check/check_mask.c). Which masks are these, and when are the fields to be made again?
  */
-#include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
 

@@ -1,6 +1,5 @@
 /* driver/instance/plan-fields.c: the declared fields and launch-time arrays of a plan: their descriptions, and which of
  * them came from outside. plan-data.c has their values. */
-#include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
 

@@ -3,8 +3,6 @@
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
 
-#include <string.h>
-
 void plan_start_rounds(StcPlan *p) {
   const Module *m = p->program->reference;
   p->run.rounds = ARENA_ARRAY(p->w.arena, Rounds, m->nrepeats + 1);

@@ -3,12 +3,9 @@
  *   .stn -> frontend -> stencil IR -> passes -> kernel IR -> codegen -> PTX, code object, object
  *   .sir -> module_parse ---^            .kir -> module_parse ---^
  */
-#include "driver/artifact/artifact.h"
-#include "driver/artifact/header.h"
 #include "driver/files/files.h"
 #include "driver/program/code-units.h"
 #include "passes/base/tuning.h"
-#include "passes/plan/choose/compare.h"
 
 #include <errno.h>
 #include <fcntl.h>

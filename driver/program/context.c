@@ -3,7 +3,6 @@
 
 #include <llvm/Config/llvm-config.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 StcContext *stc_context_new(const StcConfig *config) {

@@ -1,6 +1,5 @@
 /* driver/program/settings.c: what StcOptions say, checked and taken into a program. */
 #include "driver/program/program.h"
-#include "passes/plan/plan.h"
 
 #include <string.h>
 

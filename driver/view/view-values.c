@@ -1,6 +1,5 @@
 /* driver/view/view-values.c: the values that pictures are drawn from. Where that is possible the plan lends them: on
  * the CPU nothing is copied, on GPUs the copy is made beside the run. Else they are copied. */
-#include "driver/files/files.h"
 #include "driver/view/view.h"
 
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Notes which params pages may change. */
 static bool find_sliders(StcView *v) {

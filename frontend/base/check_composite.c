@@ -4,7 +4,6 @@
  * meet none are vectors if their
  * members are of one type. f16, bf16, i8, i16, u8 and u16 are types of storage: a value of one widens to f32 or i32
  * when something is computed with it. */
-#include "frontend/ensemble.h"
 #include "frontend/complex.h"
 
 #include <math.h>

@@ -1,7 +1,6 @@
 /* check_access.c: accesses to fields stay inside their regions, pieces do not overlap, and temp fields hold what is
  * read. Above base/check_region.c; expressions that read a field call here. */
 #include "frontend/base/bounds.h"
-#include "frontend/fields.h"
 #include "frontend/ensemble.h"
 
 #include <string.h>

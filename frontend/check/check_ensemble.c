@@ -2,8 +2,6 @@
  * offsets and dimensions are completed here and by check_rank and check_shown. */
 #include "frontend/ensemble.h"
 
-#include <string.h>
-
 static const int64_t nowhere[MAX_RANK];
 
 /* ---- the dimension */

@@ -1,6 +1,5 @@
 /* check_every.c: stencils that run every so many steps: the number of steps, and which temp fields who may read. */
 #include "frontend/checker.h"
-#include "frontend/fields.h"
 
 bool check_stencil_every(Checker *c, const Decl *d, CheckedStencil *s) {
   if (!d->every)

@@ -7,7 +7,6 @@
 
 #include "frontend/check/declare.h"
 #include "frontend/ensemble.h"
-#include "frontend/fields.h"
 
 #include <string.h>
 

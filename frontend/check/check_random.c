@@ -3,8 +3,6 @@
 #include "frontend/ensemble.h"
 #include "ir/run/random.h"
 
-#include <string.h>
-
 void check_note_random(Checker *c, const Expr *e) {
   Loc *first = &c->drawn[*e->name == 'n'];
   if (first->line == 0)

@@ -4,7 +4,6 @@
  * values, so that in a repeat there is a copy wherever the field is written. Launches read through such copies
  * (passes/launch/copies.c). */
 #include "frontend/checker.h"
-#include "frontend/fields.h"
 
 /* The number of the first stencil of the step so far that writes `field`; -1: there is none. */
 static int first_writer(const Checker *c, int field) {

@@ -1,8 +1,6 @@
 /* check_stmt.c: statements: the values of the variables of a function or of a stencil's block, step by step. */
 #include "frontend/checker.h"
 
-#include <string.h>
-
 /* Loops are unrolled and both branches of an if are computed, so that a var is at any place one expression of shared
  * values (share.c). In a stencil's block lets and targets go into Checker.piece as they stand; everything else is
  * computed where it is needed. */

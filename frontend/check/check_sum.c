@@ -2,7 +2,6 @@
 #include "frontend/check/lookup.h"
 
 #include <math.h>
-#include <string.h>
 
 /* ---- reductions over an index */
 

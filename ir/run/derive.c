@@ -2,7 +2,6 @@
 #include "ir/ir.h"
 
 #include <math.h>
-#include <string.h>
 
 /* ---- one op */
 

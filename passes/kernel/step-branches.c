@@ -15,7 +15,6 @@
 #include "passes/base/tuning.h"
 #include "passes/base/weights.h"
 #include "passes/registry.h"
-#include "passes/simplify/analysis.h"
 
 #include <string.h>
 

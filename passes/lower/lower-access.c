@@ -2,7 +2,6 @@
  *
  * An outside rule acts on each dimension independently, so the code treats each dimension by itself. It emits code for
  * a rule only in dimensions where the access can leave the field's region for some params. */
-#include "passes/tile/mapping.h"
 #include "passes/lower/lower.h"
 
 /* The op that maps a coordinate into a region by `rule`; without a rule, the op that keeps it there. */

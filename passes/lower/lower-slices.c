@@ -1,7 +1,6 @@
 /* lower-slices.c: turns the kernels of one slice (passes/launch/slices.h) into kernels for all slices. The kernels get
  * a new dimension 0 with one block for each slice; the slice's number is the coordinate in dimension 0 of all reads and
  * writes of the block. */
-#include "passes/launch/slices.h"
 #include "passes/lower/lower.h"
 
 #include <string.h>

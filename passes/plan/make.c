@@ -3,7 +3,6 @@
  * too. Above what is legal and what tiles are expected to take, below pass plan (plan.c), which has the plan that is
  * made compared with others and written into the module. */
 #include "passes/launch/slices.h"
-#include "passes/plan/cost/estimate.h"
 #include "passes/plan/plan.h"
 #include "passes/plan/choose/cpu-stream.h"
 

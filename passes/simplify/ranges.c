@@ -9,7 +9,6 @@
  * bounds of its loop, `min`, `max`, `rem`, `select` and idx.* in what they can give, and anything narrower than 64 bits
  * in its type. The difference of two forms is exact where atoms cancel: `N - 1 - (N - thread)` is bounded though `N` is
  * not. */
-#include <string.h>
 
 #include "passes/simplify/analysis.h"
 

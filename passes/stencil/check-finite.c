@@ -7,7 +7,6 @@
  * names field, point and number of steps. The checks come before the program's own reductions. Fields that the program
  * only reads (`input` without an init) are not checked, but fields that depend on them are. A NaN after the last
  * evaluation of a run is not found. The reductions are the same on all devices, so all name the same point. */
-#include "passes/launch/launch.h"
 #include "passes/registry.h"
 
 #include <math.h>

@@ -8,7 +8,6 @@
  * cells before a stage that reaches beyond the valid ones. All programs have the same number of ghost cells for a step:
  * that of the stage, or reduction, that needs most. */
 #include "ir/stages.h"
-#include "passes/passes.h"
 #include "passes/registry.h"
 #include "passes/stencil/distribute.h"
 

@@ -2,8 +2,6 @@
  * stencils that run once, so they form the one step of that module. */
 #include "passes/transpose/transpose.h"
 
-#include <string.h>
-
 /* Takes out of the piece what it makes of given fields. */
 static void drop_given(Transpose *x, Piece *p, int n, const char *const *given) {
   Op *yield = p->body->last;

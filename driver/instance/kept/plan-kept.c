@@ -1,6 +1,5 @@
 /* driver/instance/kept/plan-kept.c: what a device keeps of a plan's launches (kept.h): found again from the buffers as
  * they are, and given back where launches may be others. */
-#include "driver/device/device.h"
 #include "driver/instance/instance.h"
 
 #include <string.h>

@@ -9,7 +9,6 @@
 #include "driver/files/files.h"
 #include "driver/tune/db/tune-db.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>

@@ -37,7 +37,6 @@
 #include "passes/tile/emit/lower-frame.h"
 #include "passes/tile/emit/lower-overlap.h"
 #include "passes/registry.h"
-#include "passes/plan/plan.h"
 
 /* The state of accesses of instance `i` at a cell. */
 typedef struct CellUse {

@@ -69,7 +69,6 @@
 #include "passes/registry.h"
 #include "passes/tile/emit/lower-overlap.h"
 #include "passes/tile/emit/lower-stream.h"
-#include "passes/plan/plan.h"
 
 /* ---- arrays */
 

@@ -52,7 +52,6 @@
 #include "passes/tile/emit/lower-frame.h"
 #include "passes/tile/emit/lower-overlap.h"
 #include "passes/tile/emit/lower-warps.h"
-#include "passes/plan/plan.h"
 #include "passes/tile/mapping.h"
 #include "passes/registry.h"
 

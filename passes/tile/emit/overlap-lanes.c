@@ -18,7 +18,6 @@
  * options ask for it. Star2d1r in f32 has 64 instructions a step for 10 cells (5 rows of 2), of which 50 are its
  * equation. `-T=9 -block=12x32 -elems=5x2` cuts 512^2 into 132 tiles of 44 x 48 points, `-T=9 -block=12x32 -elems=8x4`
  * 1024^2 into 130. */
-#include "passes/tile/mapping.h"
 #include "passes/tile/emit/lower-overlap.h"
 
 /* ---- arrays */

@@ -24,7 +24,6 @@
  * `_back`, copies these points back. So no values are kept by copying them, and no buffers are swapped. */
 #include "passes/tile/emit/loops/loops.h"
 #include "passes/registry.h"
-#include "passes/plan/plan.h"
 
 #include <string.h>
 
