@@ -198,11 +198,32 @@ int32_t block_renumber(Block *b, int32_t next) {
   return next;
 }
 
-/* Numbers the bodies of `n` stencils. */
-static void renumber_stencils(int n, Stencil *st) {
-  for (int i = 0; i < n; i++)
-    for (int p = 0; p < st[i].npieces; p++)
-      block_renumber(st[i].pieces[p].body, 0);
+/* Body number `piece` of number `i` of the code 1 << kind (CODE_); NULL if it has no such. */
+static Block *body_of(const Module *m, int kind, int i, int piece) {
+  const Stencil *st = 1 << kind == CODE_INITS ? &m->inits[i] : 1 << kind == CODE_STENCILS ? &m->stencils[i] : NULL;
+  if (st)
+    return piece < st->npieces ? st->pieces[piece].body : NULL;
+  if (piece)
+    return NULL;
+  switch (1 << kind) {
+  case CODE_REDUCTIONS: return m->reductions[i].body;
+  case CODE_PROBES: return m->probes[i].body;
+  case CODE_UPDATES: return m->updates[i].body;
+  default: return m->kernels[i].body;
+  }
+}
+
+Block *bodies_next(Bodies *x) {
+  const Module *m = x->m;
+  const int n[] = {m->ninits, m->nstencils, m->nreductions, m->nprobes, m->nupdates, m->nkernels};
+  for (; 1 << x->kind < CODE_ALL; x->kind++, x->i = 0)
+    for (; (x->of & 1 << x->kind) && x->i < n[x->kind]; x->i++, x->piece = 0) {
+      Block *body = body_of(m, x->kind, x->i, x->piece);
+      x->piece++;
+      if (body)
+        return body;
+    }
+  return NULL;
 }
 
 bool value_is_guard(const Value *v) {
@@ -218,23 +239,14 @@ void module_renumber(Module *m) {
   for (int i = 0; i < m->nparam_arrays; i++)
     if (m->param_arrays[i].value)
       block_renumber(m->param_arrays[i].value, 0);
-  renumber_stencils(m->ninits, m->inits);
-  renumber_stencils(m->nstencils, m->stencils);
-  for (int i = 0; i < m->nreductions; i++) {
-    if (m->reductions[i].body)
-      block_renumber(m->reductions[i].body, 0);
+  Bodies all = bodies_of(m, CODE_ALL);
+  for (Block *b; (b = bodies_next(&all));)
+    block_renumber(b, 0);
+  for (int i = 0; i < m->nreductions; i++)
     if (m->reductions[i].stop)
       block_renumber(m->reductions[i].stop, 0);
-  }
   for (int i = 0; i < m->nlosses; i++)
     block_renumber(m->losses[i].body, 0);
-  for (int i = 0; i < m->nprobes; i++)
-    if (m->probes[i].body)
-      block_renumber(m->probes[i].body, 0);
-  for (int i = 0; i < m->nupdates; i++)
-    block_renumber(m->updates[i].body, 0);
-  for (int i = 0; i < m->nkernels; i++)
-    block_renumber(m->kernels[i].body, 0);
 }
 
 /* ---- blocks */

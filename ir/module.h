@@ -553,6 +553,25 @@ bool stencils_write(int n, const Stencil *st, int field);
 const Stencil *module_sweep(const Module *m);
 /* Do stencils of `m` move the time levels of its fields on (pass history), so that they do not move by themselves? */
 bool module_moves_levels(const Module *m);
+/* Code of a module, by what it belongs to. */
+enum {
+  CODE_INITS = 1,
+  CODE_STENCILS = 2,
+  CODE_REDUCTIONS = 4,
+  CODE_PROBES = 8,
+  CODE_UPDATES = 16,
+  CODE_KERNELS = 32,
+  CODE_ALL = 63,
+};
+/* Goes through the bodies of `m` that are code `of`, in the order of the CODE_. */
+typedef struct Bodies {
+  const Module *m;
+  int of, kind, i, piece;
+} Bodies;
+static inline Bodies bodies_of(const Module *m, int of) { return (Bodies){m, of, 0, 0, 0}; }
+/* The next body; NULL behind the last one. */
+Block *bodies_next(Bodies *x);
+
 /* Numbers all values in order of printing, from 0 in every piece, expression and kernel. */
 void module_renumber(Module *m);
 /* The same for the values in `b` and all nested in it, from `next` on; the first number that is free then. */

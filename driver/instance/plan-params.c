@@ -68,12 +68,12 @@ static bool is_first(const Module *m, int i) {
   return false;
 }
 
-/* Does one of the stencils take a scalar that is marked? */
-static bool stencils_take(int n, const Stencil *s, const bool *marked) {
+/* Does code `of` (CODE_) take a scalar that is marked? */
+static bool code_takes(const Module *m, int of, const bool *marked) {
+  Bodies bodies = bodies_of(m, of);
   bool found = false;
-  for (int i = 0; i < n; i++)
-    for (int k = 0; k < s[i].npieces; k++)
-      found |= takes(s[i].pieces[k].body, marked);
+  for (Block *b; (b = bodies_next(&bodies));)
+    found |= takes(b, marked);
   return found;
 }
 
@@ -86,13 +86,9 @@ ParamUse plan_param_use(const StcPlan *p, int scalar) {
   bool *marked = ARENA_ARRAY(p->w.arena, bool, m->nscalars + 1);
   memset(marked, 0, (size_t)m->nscalars);
   mark_all(m, at, marked);
-  ParamUse use = {stencils_take(m->ninits, m->inits, marked), stencils_take(m->nstencils, m->stencils, marked)};
+  ParamUse use = {code_takes(m, CODE_INITS, marked), code_takes(m, CODE_ALL & ~CODE_INITS & ~CODE_KERNELS, marked)};
   for (int i = 0; i < m->nreductions; i++)
-    use.steps |= takes(m->reductions[i].body, marked) || takes(m->reductions[i].stop, marked);
-  for (int i = 0; i < m->nprobes; i++)
-    use.steps |= takes(m->probes[i].body, marked);
-  for (int i = 0; i < m->nupdates; i++)
-    use.steps |= takes(m->updates[i].body, marked);
+    use.steps |= takes(m->reductions[i].stop, marked);
   for (int i = 0; i < m->nrepeats; i++)
     for (int k = 0; k < m->repeats[i].most.n; k++)
       use.steps |= marked[m->repeats[i].most.t[k].scalar];

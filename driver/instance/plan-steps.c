@@ -18,27 +18,17 @@ static void note_use(void *user, Op *op) {
   u->found |= op->code == OP_SCALAR && op->sym == u->scalar;
 }
 
-/* Visits what stencil `st` computes. */
-static void walk_stencil(const Stencil *st, void (*fn)(void *user, Op *op), void *user) {
-  for (int k = 0; k < st->npieces; k++)
-    block_walk(st->pieces[k].body, fn, user);
-}
-
-/* Visits all that is computed in the steps of `m`: bodies of stencils and reductions, or kernels. */
-static void walk_steps(const Module *m, void (*fn)(void *user, Op *op), void *user) {
-  for (int i = 0; i < m->nstencils; i++)
-    walk_stencil(&m->stencils[i], fn, user);
-  for (int i = 0; i < m->nreductions; i++)
-    if (m->reductions[i].body)
-      block_walk(m->reductions[i].body, fn, user);
-  for (int i = 0; i < m->nkernels; i++)
-    block_walk(m->kernels[i].body, fn, user);
+/* Notes what is used in the steps of `m`: in bodies of stencils and reductions, or kernels. */
+static void note_uses(const Module *m, StepUse *u) {
+  Bodies bodies = bodies_of(m, CODE_STENCILS | CODE_REDUCTIONS | CODE_KERNELS);
+  for (Block *b; (b = bodies_next(&bodies));)
+    block_walk(b, note_use, u);
 }
 
 bool program_counts_steps(const StcProgram *p, const char **what) {
   const Module *m = p->module;
   StepUse u = {.scalar = -1};
-  walk_steps(m, note_use, &u);
+  note_uses(m, &u);
   *what = u.step ? "step" : NULL;
   for (int i = 0; i < m->nstencils && !*what; i++)
     if (m->stencils[i].every > 1)
@@ -57,7 +47,7 @@ static StcStatus check_reductions(StcPlan *p, int64_t step) {
   for (int i = 0; i < m->nreductions; i++) {
     const Reduction *r = &m->reductions[i];
     StepUse u = {.scalar = r->scalar};
-    walk_steps(m, note_use, &u);
+    note_uses(m, &u);
     if (step % r->every && u.found)
       return diag_error(p->w.diags, r->loc,
                         "the first step %lld is between two evaluations of %s, whose value the steps use: go on from a "
@@ -196,11 +186,12 @@ void plan_check_steps(StcPlan *p, int64_t steps) {
   StepArrays a = {p, last, p->bound.array_warned, false};
   for (int i = 0; i < m->nstencils; i++) {
     a.last = m->stencils[i].every ? last - last % m->stencils[i].every : last;
-    walk_stencil(&m->stencils[i], note_element, &a);
+    for (int k = 0; k < m->stencils[i].npieces; k++)
+      block_walk(m->stencils[i].pieces[k].body, note_element, &a);
   }
   a.last = last;
-  for (int i = 0; i < m->nreductions; i++)
-    if (m->reductions[i].body)
-      block_walk(m->reductions[i].body, note_element, &a);
+  Bodies bodies = bodies_of(m, CODE_REDUCTIONS);
+  for (Block *b; (b = bodies_next(&bodies));)
+    block_walk(b, note_element, &a);
   p->bound.no_step_arrays = !a.any;
 }

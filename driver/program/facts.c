@@ -34,16 +34,9 @@ static void check_integer(void *user, Op *op) {
 
 /* Visits all bodies of the program that run on the device. */
 static void walk_bodies(const Module *m, void (*fn)(void *user, Op *op), void *user) {
-  for (int s = 0; s < m->ninits + m->nstencils; s++) {
-    const Stencil *st = s < m->ninits ? &m->inits[s] : &m->stencils[s - m->ninits];
-    for (int i = 0; i < st->npieces; i++)
-      block_walk(st->pieces[i].body, fn, user);
-  }
-  for (int r = 0; r < m->nreductions; r++)
-    if (m->reductions[r].body)
-      block_walk(m->reductions[r].body, fn, user);
-  for (int k = 0; k < m->nkernels; k++)
-    block_walk(m->kernels[k].body, fn, user);
+  Bodies bodies = bodies_of(m, CODE_INITS | CODE_STENCILS | CODE_REDUCTIONS | CODE_KERNELS);
+  for (Block *b; (b = bodies_next(&bodies));)
+    block_walk(b, fn, user);
 }
 
 bool stc_program_is_exact(const StcProgram *p) {

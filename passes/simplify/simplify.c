@@ -502,27 +502,13 @@ void simplify_stencil(PassContext *c, Module *m, Stencil *st) {
     simplify_body(c, m, NULL, st->pieces[k].body, &stats);
 }
 
-/* The bodies of the `n` stencils at `st`. */
-static void simplify_stencils(PassContext *c, Module *m, int n, Stencil *st, SimplifyStats *stats) {
-  for (int i = 0; i < n; i++)
-    for (int j = 0; j < st[i].npieces; j++)
-      simplify_body(c, m, NULL, st[i].pieces[j].body, stats);
-}
-
 /* The pass: all bodies of the module. */
 Module *pass_simplify(PassContext *c, Module *m, int n, const PassOption *o) {
   (void)n, (void)o;
   SimplifyStats stats = {0};
-  simplify_stencils(c, m, m->ninits, m->inits, &stats);
-  simplify_stencils(c, m, m->nstencils, m->stencils, &stats);
-  for (int i = 0; i < m->nreductions; i++)
-    if (m->reductions[i].body)
-      simplify_body(c, m, NULL, m->reductions[i].body, &stats);
-  for (int i = 0; i < m->nprobes; i++)
-    if (m->probes[i].body)
-      simplify_body(c, m, NULL, m->probes[i].body, &stats);
-  for (int i = 0; i < m->nupdates; i++)
-    simplify_body(c, m, NULL, m->updates[i].body, &stats);
+  Bodies bodies = bodies_of(m, CODE_ALL & ~CODE_KERNELS);
+  for (Block *b; (b = bodies_next(&bodies));)
+    simplify_body(c, m, NULL, b, &stats);
   for (int i = 0; i < m->nkernels; i++)
     simplify_one(c, m, &m->kernels[i], &stats);
   pass_stat(c, stats.folded, "simplify", "ops folded or rewritten");

@@ -301,22 +301,12 @@ static bool order_body(Arena *a, Block *body) {
   return 2 * after <= before;
 }
 
-/* Orders the bodies of the `n` stencils at `st`. Returns how many changed. */
-static int64_t order_stencils(Arena *a, int n, Stencil *st) {
-  int64_t moved = 0;
-  for (int i = 0; i < n; i++)
-    for (int j = 0; j < st[i].npieces; j++)
-      moved += order_body(a, st[i].pieces[j].body);
-  return moved;
-}
-
 Module *pass_order(PassContext *c, Module *m, int n, const PassOption *o) {
   (void)n, (void)o;
-  int64_t moved = order_stencils(c->arena, m->ninits, m->inits) + order_stencils(c->arena, m->nstencils, m->stencils);
-  for (int i = 0; i < m->nreductions; i++)
-    moved += m->reductions[i].body && order_body(c->arena, m->reductions[i].body);
-  for (int i = 0; i < m->nupdates; i++)
-    moved += order_body(c->arena, m->updates[i].body);
+  Bodies bodies = bodies_of(m, CODE_INITS | CODE_STENCILS | CODE_REDUCTIONS | CODE_UPDATES);
+  int64_t moved = 0;
+  for (Block *b; (b = bodies_next(&bodies));)
+    moved += order_body(c->arena, b);
   pass_stat(c, moved, "order", "bodies in an order in which half as many words are alive");
   return m;
 }

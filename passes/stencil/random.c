@@ -171,7 +171,7 @@ static void expand(Arena *a, Block *body, Op *op) {
 /* Does so for all random ops of the body. Returns their number. */
 static int64_t expand_body(Arena *a, Block *body) {
   int64_t n = 0;
-  for (Op *op = body ? body->first : NULL, *next; op; op = next) {
+  for (Op *op = body->first, *next; op; op = next) {
     next = op->next;
     if (op->code != OP_RANDOM && op->code != OP_NORMAL)
       continue;
@@ -181,25 +181,13 @@ static int64_t expand_body(Arena *a, Block *body) {
   return n;
 }
 
-/* Does so for `n` stencils. Returns the number of replaced ops. */
-static int64_t expand_stencils(Arena *a, int n, Stencil *st) {
-  int64_t all = 0;
-  for (int i = 0; i < n; i++)
-    for (int k = 0; k < st[i].npieces; k++)
-      all += expand_body(a, st[i].pieces[k].body);
-  return all;
-}
-
 /* The pass. It leaves a module without random numbers unchanged. */
 Module *pass_random(PassContext *c, Module *m, int n, const PassOption *o) {
   (void)n, (void)o;
-  int64_t all = expand_stencils(m->arena, m->ninits, m->inits) + expand_stencils(m->arena, m->nstencils, m->stencils);
-  for (int i = 0; i < m->nreductions; i++)
-    all += expand_body(m->arena, m->reductions[i].body);
-  for (int i = 0; i < m->nprobes; i++)
-    all += expand_body(m->arena, m->probes[i].body);
-  for (int i = 0; i < m->nupdates; i++)
-    all += expand_body(m->arena, m->updates[i].body);
+  Bodies bodies = bodies_of(m, CODE_ALL & ~CODE_KERNELS);
+  int64_t all = 0;
+  for (Block *b; (b = bodies_next(&bodies));)
+    all += expand_body(m->arena, b);
   if (all)
     module_renumber(m);
   pass_stat(c, all, "random", "random numbers written out");

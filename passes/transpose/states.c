@@ -280,39 +280,13 @@ void undo_reduction(Transpose *x, const Reduction *r) {
 
 /* ---- numbers that are there for nothing */
 
-/* Which arrays code reads. */
-static void mark(bool *used, const Block *b) {
-  for (const Op *op = b->first; op; op = op->next)
-    if (op->code == OP_ELEMENT)
-      used[op->sym] = true;
-}
-static void renumber(const int32_t *to, Block *b) {
-  for (Op *op = b->first; op; op = op->next)
-    if (op->code == OP_ELEMENT)
-      op->sym = to[op->sym];
-}
-
-/* The same of all code of `b`; `to` NULL: marks. */
-static void all_code(Module *b, bool *used, const int32_t *to) {
-  Stencil *lists[] = {b->inits, b->stencils};
-  int n[] = {b->ninits, b->nstencils};
-  for (int l = 0; l < 2; l++)
-    for (int i = 0; i < n[l]; i++)
-      for (int k = 0; k < lists[l][i].npieces; k++)
-        to ? renumber(to, lists[l][i].pieces[k].body) : mark(used, lists[l][i].pieces[k].body);
-  for (int i = 0; i < b->nreductions; i++)
-    to ? renumber(to, b->reductions[i].body) : mark(used, b->reductions[i].body);
-  for (int i = 0; i < b->nupdates; i++)
-    to ? renumber(to, b->updates[i].body) : mark(used, b->updates[i].body);
-}
-
 void states_drop(Transpose *x) {
   Module *b = x->b;
   bool *used = ARENA_ARRAY(x->a, bool, b->nparam_arrays + 1);
   int32_t *to = ARENA_ARRAY(x->a, int32_t, b->nparam_arrays + 1);
   ParamArray *arrays = NULL;
   int n = 0;
-  all_code(b, used, NULL);
+  transpose_mark(b, OP_ELEMENT, used);
   for (int i = 0; i < b->nupdates; i++)
     used[b->updates[i].state] = true;
   for (int i = 0; i < b->nparam_arrays; i++) {
@@ -320,7 +294,7 @@ void states_drop(Transpose *x) {
     if (used[i] || b->param_arrays[i].role != ARRAY_STATE)
       ARENA_PUSH(x->a, arrays, n, b->param_arrays[i]);
   }
-  all_code(b, NULL, to);
+  transpose_renumber(b, OP_ELEMENT, to);
   for (int i = 0; i < b->nupdates; i++)
     b->updates[i].state = to[b->updates[i].state];
   for (int i = 0; i < b->nlists; i++)

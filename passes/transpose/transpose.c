@@ -50,11 +50,9 @@ static int watch(Module *m, Reduction **out) {
     to[r->scalar] = m->nparam_arrays;
     ARENA_PUSH(m->arena, m->param_arrays, m->nparam_arrays, a);
   }
-  for (int i = 0; i < m->nstencils; i++)
-    for (int k = 0; k < m->stencils[i].npieces; k++)
-      read_array(m->arena, m->stencils[i].pieces[k].body, to, any);
-  for (int i = 0; i < m->nupdates; i++)
-    read_array(m->arena, m->updates[i].body, to, any);
+  Bodies bodies = bodies_of(m, CODE_STENCILS | CODE_UPDATES);
+  for (Block *b; (b = bodies_next(&bodies));)
+    read_array(m->arena, b, to, any);
   for (int i = 0; i < m->nreductions; i++)
     if (m->reductions[i].scalar >= 0 && to[m->reductions[i].scalar] >= 0 && any[to[m->reductions[i].scalar]])
       ARENA_PUSH(m->arena, *out, n, m->reductions[i]);
@@ -319,30 +317,38 @@ static void make_step(Transpose *x, const Module *source, AdjointFacts *facts) {
   name_apart(x);
 }
 
-/* ---- fields that are there for nothing */
+/* ---- what is there for nothing */
 
-/* Which fields of b its code, in `b`, reads. */
-static void mark(bool *used, const Block *b) {
-  for (const Op *op = b->first; op; op = op->next)
-    if (op->code == OP_ACCESS)
-      used[op->sym] = true;
+enum { CODE_STEP = CODE_INITS | CODE_STENCILS | CODE_REDUCTIONS | CODE_UPDATES };
+
+void transpose_mark(const Module *m, Opcode code, bool *used) {
+  Bodies bodies = bodies_of(m, CODE_STEP);
+  for (const Block *b; (b = bodies_next(&bodies));)
+    for (const Op *op = b->first; op; op = op->next)
+      if (op->code == code)
+        used[op->sym] = true;
 }
-static void renumber(const int32_t *to, Block *b) {
+
+void transpose_renumber_body(Block *b, Opcode code, const int32_t *to) {
   for (Op *op = b->first; op; op = op->next)
-    if (op->code == OP_ACCESS)
+    if (op->code == code)
       op->sym = to[op->sym];
 }
 
-/* The same of `n` stencils; `to` NULL: marks. */
-static void stencils_fields(int n, Stencil *st, bool *used, const int32_t *to) {
+void transpose_renumber(const Module *m, Opcode code, const int32_t *to) {
+  Bodies bodies = bodies_of(m, CODE_STEP);
+  for (Block *b; (b = bodies_next(&bodies));)
+    transpose_renumber_body(b, code, to);
+}
+
+/* Marks the targets of `n` stencils, or renumbers them if `to` is not NULL. */
+static void stencils_targets(int n, Stencil *st, bool *used, const int32_t *to) {
   for (int i = 0; i < n; i++) {
     for (int t = 0; t < st[i].ntargets; t++)
       to ? (void)(st[i].targets[t] = to[st[i].targets[t]]) : (void)(used[st[i].targets[t]] = true);
-    for (int k = 0; k < st[i].npieces; k++) {
-      for (int t = 0; t < st[i].pieces[k].ntargets && to; t++)
+    for (int k = 0; k < st[i].npieces && to; k++)
+      for (int t = 0; t < st[i].pieces[k].ntargets; t++)
         st[i].pieces[k].targets[t] = to[st[i].pieces[k].targets[t]];
-      to ? renumber(to, st[i].pieces[k].body) : mark(used, st[i].pieces[k].body);
-    }
   }
 }
 
@@ -354,23 +360,17 @@ static void drop_fields(Transpose *x) {
   Field *fields = NULL;
   PointList *lists = NULL;
   int n = 0, nlists = 0;
-  stencils_fields(b->ninits, b->inits, used, NULL);
-  stencils_fields(b->nstencils, b->stencils, used, NULL);
-  for (int i = 0; i < b->nreductions; i++)
-    mark(used, b->reductions[i].body);
-  for (int i = 0; i < b->nupdates; i++)
-    mark(used, b->updates[i].body);
+  stencils_targets(b->ninits, b->inits, used, NULL);
+  stencils_targets(b->nstencils, b->stencils, used, NULL);
+  transpose_mark(b, OP_ACCESS, used);
   for (int f = 0; f < b->nfields; f++) {
     to[f] = n;
     if (used[f])
       ARENA_PUSH(x->a, fields, n, b->fields[f]);
   }
-  stencils_fields(b->ninits, b->inits, used, to);
-  stencils_fields(b->nstencils, b->stencils, used, to);
-  for (int i = 0; i < b->nreductions; i++)
-    renumber(to, b->reductions[i].body);
-  for (int i = 0; i < b->nupdates; i++)
-    renumber(to, b->updates[i].body);
+  stencils_targets(b->ninits, b->inits, used, to);
+  stencils_targets(b->nstencils, b->stencils, used, to);
+  transpose_renumber(b, OP_ACCESS, to);
   for (int i = 0; i < b->nlists; i++)
     if (used[b->lists[i].field]) {
       PointList l = b->lists[i];

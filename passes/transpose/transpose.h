@@ -246,6 +246,12 @@ Stencil transpose_zero(Transpose *x, int32_t field);
 int32_t transpose_field(Transpose *x, Field f);
 int32_t left_field(Transpose *x, const Undo *u, const char *name, Type t);
 
+/* transpose.c: marks what ops `code` of inits, stencils, reductions and updates of `m` name. Has those of `m`, or of a
+ * body, name number to[i] in place of number i. */
+void transpose_mark(const Module *m, Opcode code, bool *used);
+void transpose_renumber(const Module *m, Opcode code, const int32_t *to);
+void transpose_renumber_body(Block *b, Opcode code, const int32_t *to);
+
 /* pieces.c: are those pieces of `st`, of module `m`, that are marked in `has` a box together? That into *out. */
 bool pieces_box(const Module *m, const Stencil *st, const bool *has, Box *out);
 

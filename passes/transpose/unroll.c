@@ -267,18 +267,6 @@ static Stencil take_stencil(Unroll *u, int index, int time) {
   return st;
 }
 
-/* Has code call launch-time array i array to[i]. */
-static void renumber(const int32_t *to, Block *b) {
-  for (Op *op = b->first; op; op = op->next)
-    if (op->code == OP_ELEMENT)
-      op->sym = to[op->sym];
-}
-static void renumber_stencils(const int32_t *to, int n, Stencil *list) {
-  for (int i = 0; i < n; i++)
-    for (int k = 0; k < list[i].npieces; k++)
-      renumber(to, list[i].pieces[k].body);
-}
-
 /* Notes which numbers' values of all steps code reads, also that which computes what stands for numbers. */
 static void mark(Unroll *u, const Block *b) {
   for (const Op *op = b ? b->first : NULL; op; op = op->next)
@@ -286,13 +274,9 @@ static void mark(Unroll *u, const Block *b) {
       u->now[op->sym].used = true;
 }
 static void mark_all(Unroll *u) {
-  for (int i = 0; i < u->m->nstencils; i++)
-    for (int k = 0; k < u->m->stencils[i].npieces; k++)
-      mark(u, u->m->stencils[i].pieces[k].body);
-  for (int i = 0; i < u->m->nreductions; i++)
-    mark(u, u->m->reductions[i].body);
-  for (int i = 0; i < u->m->nupdates; i++)
-    mark(u, u->m->updates[i].body);
+  Bodies bodies = bodies_of(u->m, CODE_STENCILS | CODE_REDUCTIONS | CODE_UPDATES);
+  for (const Block *b; (b = bodies_next(&bodies));)
+    mark(u, b);
   for (int i = 0; i < u->nversions; i++)
     mark(u, u->versions[i].code);
 }
@@ -349,17 +333,12 @@ static StateVersion *make_arrays(Unroll *u, int32_t last) {
     }
   m->param_arrays = all;
   m->nparam_arrays = n;
-  renumber_stencils(to, m->ninits, m->inits);
-  renumber_stencils(to, m->nstencils, m->stencils);
-  for (int i = 0; i < m->nreductions; i++)
-    renumber(to, m->reductions[i].body);
-  for (int i = 0; i < m->nupdates; i++) {
-    renumber(to, m->updates[i].body);
+  transpose_renumber(m, OP_ELEMENT, to);
+  for (int i = 0; i < m->nupdates; i++)
     m->updates[i].state = to[m->updates[i].state];
-  }
   for (int i = 0; i < u->nversions; i++)
     if (u->versions[i].code)
-      renumber(to, u->versions[i].code);
+      transpose_renumber_body(u->versions[i].code, OP_ELEMENT, to);
   for (int i = 0; i < m->nlists; i++)
     m->lists[i].next = m->lists[i].next >= 0 ? to[m->lists[i].next] : -1;
   return numbered_versions(u, to, n);
