@@ -632,8 +632,6 @@ int64_t *kernel_alignments(Arena *a, const Module *m, const Kernel *k) {
   return bytes;
 }
 
-static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
-
 /* The field of which buffer `b` is a copy or a past; -1: it is no field's. */
 static int buffer_root(const Module *m, const Buffer *b) {
   return b->kind != BUFFER_FIELD ? -1 : m->fields[b->field].past ? m->fields[b->field].present : b->field;

@@ -22,6 +22,10 @@
  * which may have a dimension of members in front. */
 enum { GRID_RANK = 3, MAX_RANK };
 
+/* The larger of two; `n` rounded up to a multiple of `of`. */
+static inline int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
+static inline int64_t round_up(int64_t n, int64_t of) { return (n + of - 1) / of * of; }
+
 /* ---------------------------------------------------------------- memory: arena.c */
 
 /* A growing heap that is freed as a whole; one for each compilation. */

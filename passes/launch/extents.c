@@ -19,9 +19,6 @@ typedef struct Need {
   Extent reader;
 } Need;
 
-/* The larger of two. */
-static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
-
 /* Adds that field `f` is needed on `x`. */
 static void add_need(Need *n, int f, const Extent *x) {
   n->has[f] = true;

@@ -3,9 +3,6 @@
  * side separately. So for every stencil the number of cells is the sum of its depth and of the reach of its readers. */
 #include "passes/stencil/distribute.h"
 
-/* The larger of two. */
-static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
-
 /* How far points of the piece may lie beyond the region of field `field` in dimension `d`, in *out: by the piece's
  * bounds, or, if these cannot be compared, by those of the grid. False if this is not known. */
 static bool distance(const Parts *p, const Piece *piece, int field, int d, int64_t *out) {

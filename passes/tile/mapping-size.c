@@ -27,11 +27,6 @@
 /* Registers of a core. */
 enum { ALL_REGISTERS = 65536 };
 
-static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
-
-/* `n` rounded up to a multiple of `of`. */
-static int64_t round_up(int64_t n, int64_t of) { return (n + of - 1) / of * of; }
-
 /* ---- dimensions */
 
 /* Does the region of field number `f` of launch `l` lie within the grid in dimension `d`, and is it read without

@@ -20,8 +20,6 @@ typedef struct Scan {
   bool *moved;
 } Scan;
 
-static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
-
 /* ---- version 0 of fields whose points are far from the rows that are streamed */
 
 bool stream_far(const Mapping *s, int i, int field, const int64_t *off, const Rules *rules) {

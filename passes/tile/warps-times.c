@@ -135,8 +135,6 @@ static bool is_timed(const WarpLevel *e, int v) {
   return e->value[v].wanted && !e->value[v].free && e->value[v].kind != WARP_NOTHING;
 }
 
-static int32_t larger(int32_t x, int32_t y) { return x > y ? x : y; }
-
 /* Words that a row of value `v` takes for each cell; outside values are spilled elsewhere and take none. */
 static int32_t words_of(const WarpValue *v) { return v->kind == WARP_OUTSIDE ? 0 : (type_size(v->type) + 3) / 4; }
 

@@ -52,8 +52,6 @@ static int32_t input_of(Making *k, int f) {
   return v;
 }
 
-static int32_t larger(int32_t x, int32_t y) { return x > y ? x : y; }
-
 /* Notes the rules by which access `op` from the points of `box`, use `u`, leaves the field's region. */
 static void note_rules(Making *k, const Box *box, const Op *op, WarpUse *u) {
   WarpLevel *e = k->e;

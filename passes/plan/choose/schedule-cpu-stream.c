@@ -63,9 +63,6 @@ int cpu_stream_most_levels(const Module *m) {
 /* Points of a tile in dimension `d` that are stored, `n` of them, and the halo. */
 static int32_t with_halo(const Launch *l, int d, int32_t n) { return (int32_t)(n + l->hull.lo[d] + l->hull.hi[d]); }
 
-/* `n` rounded up to a multiple of `of`. */
-static int64_t round_up(int64_t n, int64_t of) { return (n + of - 1) / of * of; }
-
 /* Numbers of points that are tried where a tile's extent is open, from one to the next a half or a third more. */
 enum { MOST_WIDTHS = 24 };
 typedef struct Widths {

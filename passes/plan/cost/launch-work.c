@@ -55,8 +55,6 @@ typedef struct Reach {
   Extent *of, needed;
 } Reach;
 
-static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
-
 /* Notes an access (a stencil_accesses callback). */
 static void note_reach(void *user, const Piece *piece, int field, const int64_t *off) {
   Reach *r = user;

@@ -17,7 +17,7 @@ static Value *tile_last(const LoopTile *t, Builder *b, int d, Value *last) {
 }
 
 /* `n` rounded up to whole vectors. */
-static int64_t whole_vectors(int64_t n) { return (n + ROW_CELLS - 1) / ROW_CELLS * ROW_CELLS; }
+static int64_t whole_vectors(int64_t n) { return round_up(n, ROW_CELLS); }
 
 Extent tile_extent(const LoopTile *t, int i) {
   Extent e = t->l->st[i].extent;

@@ -42,7 +42,6 @@
 #include "passes/tile/emit/loops/loops.h"
 #include "passes/base/tuning.h"
 #include "passes/registry.h"
-#include "passes/plan/choose/cpu-stream.h"
 #include "passes/plan/plan.h"
 
 #include <string.h>
@@ -56,9 +55,6 @@ typedef struct StreamedTile {
   Streamed w;
   const Mapping *st;
 } StreamedTile;
-
-/* The larger of two numbers. */
-static int64_t larger(int64_t x, int64_t y) { return x > y ? x : y; }
 
 /* ---- arrays */
 
