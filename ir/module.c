@@ -114,6 +114,13 @@ int stencil_target(const Stencil *st, int field) {
   return -1;
 }
 
+int piece_target(const Piece *p, int field) {
+  for (int i = 0; i < p->ntargets; i++)
+    if (p->targets[i] == field)
+      return i;
+  return -1;
+}
+
 bool stencils_write(int n, const Stencil *st, int field) {
   for (int i = 0; i < n; i++)
     if (stencil_target(&st[i], field) >= 0)

@@ -546,8 +546,10 @@ int module_find_loss(const Module *m, const char *name);
 int module_find_field(const Module *m, const char *name);
 int module_find_buffer(const Module *m, const char *name);
 int module_find_kernel(const Module *m, const char *name);
-/* The place of `field` among the targets of `st`, -1: it is none. Is it a target of one of the `n` at `st`? */
+/* The place of `field` among the targets of `st`, or of the piece, -1: it is none. Is it a target of one of the `n` at
+ * `st`? */
 int stencil_target(const Stencil *st, int field);
+int piece_target(const Piece *p, int field);
 bool stencils_write(int n, const Stencil *st, int field);
 /* The first stencil of `m` that is a sweep; NULL: there is none. */
 const Stencil *module_sweep(const Module *m);

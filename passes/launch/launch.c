@@ -28,13 +28,6 @@ bool cut_has(const char *cut, const char *name) {
   return false;
 }
 
-int piece_target(const Piece *p, int field) {
-  for (int i = 0; i < p->ntargets; i++)
-    if (p->targets[i] == field)
-      return i;
-  return -1;
-}
-
 bool stencil_keeps(const Module *m, const Stencil *st, int field) {
   for (int i = 0; i < st->npieces; i++)
     if (piece_target(&st->pieces[i], field) >= 0 && box_inside(&m->fields[field].box, &st->pieces[i].box) == 1)

@@ -270,8 +270,6 @@ bool stencil_keeps(const Module *m, const Stencil *st, int field);
 /* Does the cut "a+b,c" (NULL: there is none) contain `name`? A stencil that the user names is not merged with
  * others. */
 bool cut_has(const char *cut, const char *name);
-/* The index of `field` among the targets of the piece, or -1. */
-int piece_target(const Piece *p, int field);
 /* The number of points that the launch can store from a tile of `cells` cells in dimension d: equation (1) of the
  * paper, W = B * E - halo. <= 0 if there are none. */
 int64_t launch_width(const Launch *l, int d, int64_t cells);

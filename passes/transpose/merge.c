@@ -100,14 +100,6 @@ static bool same_regions(const Stencil *a, const Stencil *b) {
   return same;
 }
 
-/* Which yielded value of piece `p` is that of field `f`; -1: none. */
-static int yielded(const Piece *p, int f) {
-  for (int t = 0; t < p->ntargets; t++)
-    if (p->targets[t] == f)
-      return t;
-  return -1;
-}
-
 /* Does stencil `b` take something that stencil `a`, before it, sets, and at the point alone? And does it set nothing
  * else that `a` reads at other points? */
 static bool follows(const Module *m, const Stencil *a, const Stencil *b) {
@@ -120,8 +112,8 @@ static bool follows(const Module *m, const Stencil *a, const Stencil *b) {
       continue;
     takes = true;
     for (int k = 0; k < a->npieces; k++) /* what a piece leaves as it was is not to be had there */
-      if (yielded(&a->pieces[k], f) < 0 ||
-          a->pieces[k].body->last->operands[yielded(&a->pieces[k], f)]->type != m->fields[f].type)
+      if (piece_target(&a->pieces[k], f) < 0 ||
+          a->pieces[k].body->last->operands[piece_target(&a->pieces[k], f)]->type != m->fields[f].type)
         return false;
   }
   return takes;
@@ -139,7 +131,7 @@ static Piece both(Transpose *x, const Piece *a, const Piece *b) {
   op_unlink(first);
   for (Op *op = behind->first, *next; op; op = next) {
     next = op->next;
-    int t = op->code == OP_ACCESS ? yielded(a, op->sym) : -1;
+    int t = op->code == OP_ACCESS ? piece_target(a, op->sym) : -1;
     if (t >= 0)
       block_replace_uses(behind, op->results[0], first->operands[t]);
     op_unlink(op);
@@ -152,7 +144,7 @@ static Piece both(Transpose *x, const Piece *a, const Piece *b) {
   for (int t = 0; t < b->ntargets; t++)
     piece_yield(x->a, &out, &values, b->targets[t], second->operands[t]);
   for (int t = 0; t < a->ntargets; t++)
-    if (yielded(b, a->targets[t]) < 0)
+    if (piece_target(b, a->targets[t]) < 0)
       piece_yield(x->a, &out, &values, a->targets[t], first->operands[t]);
   build_yield(&end, out.ntargets, values);
   return out;

@@ -60,18 +60,10 @@ void replay_versions(Transpose *x) {
   }
 }
 
-/* Is `field` a target of the piece? */
-static int target_number(const Piece *p, int field) {
-  for (int t = 0; t < p->ntargets; t++)
-    if (p->targets[t] == field)
-      return t;
-  return -1;
-}
-
 /* Does one piece of `st` set all of `field`? */
 static bool sets_all(const Module *m, const Stencil *st, int field) {
   for (int k = 0; k < st->npieces; k++)
-    if (target_number(&st->pieces[k], field) >= 0 && box_equal(&st->pieces[k].box, &m->fields[field].box))
+    if (piece_target(&st->pieces[k], field) >= 0 && box_equal(&st->pieces[k].box, &m->fields[field].box))
       return true;
   return false;
 }
@@ -100,7 +92,7 @@ static void copy_version(Transpose *x, int s, int field, int32_t to, int *n, Ste
     if (!m->fields[field].temp)
       add_copy(x, &st, &m->fields[field].box, to, from);
     for (int k = 0; r < s && k < m->stencils[r].npieces; k++)
-      if (target_number(&m->stencils[r].pieces[k], field) >= 0)
+      if (piece_target(&m->stencils[r].pieces[k], field) >= 0)
         add_copy(x, &st, &m->stencils[r].pieces[k].box, to, from);
     if (st.npieces)
       ARENA_PUSH(x->a, *list, *n, st);

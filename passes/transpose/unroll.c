@@ -50,14 +50,6 @@ static int32_t next_update(const Unroll *u) {
   return u->next < u->m->nupdates ? u->m->updates[u->next].stage : INT32_MAX;
 }
 
-/* The outermost repeat within repeat `around` (-1: the step) that has stage `stage`; `around` if none has. */
-static int repeat_within(const Module *m, int32_t stage, int around) {
-  int r = repeat_of(m, stage);
-  while (r != around && repeat_around(m, r) != around)
-    r = repeat_around(m, r);
-  return r;
-}
-
 static void write_stages(Unroll *u, int around, int32_t last);
 
 /* Writes the rounds of repeat `r`, and leaves what comes behind it as the next. */
@@ -88,7 +80,7 @@ static void write_stages(Unroll *u, int around, int32_t last) {
     int32_t stencil = next_stencil(u), update = next_update(u), stage = update <= stencil ? update : stencil;
     if (stage > last || stage == INT32_MAX)
       return;
-    int r = repeat_within(u->m, stage, around);
+    int r = repeat_outermost(u->m, stage, around);
     if (r != around) {
       write_rounds(u, r);
       continue;
