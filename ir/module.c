@@ -205,6 +205,14 @@ int32_t block_renumber(Block *b, int32_t next) {
   return next;
 }
 
+int32_t body_number(const Block *body) {
+  int32_t n = 0;
+  for (const Op *op = body->first; op; op = op->next)
+    for (int i = 0; i < op->nresults; i++)
+      op->results[i]->id = n++;
+  return n;
+}
+
 /* Body number `piece` of number `i` of the code 1 << kind (CODE_); NULL if it has no such. */
 static Block *body_of(const Module *m, int kind, int i, int piece) {
   const Stencil *st = 1 << kind == CODE_INITS ? &m->inits[i] : 1 << kind == CODE_STENCILS ? &m->stencils[i] : NULL;

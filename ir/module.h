@@ -578,6 +578,8 @@ Block *bodies_next(Bodies *x);
 void module_renumber(Module *m);
 /* The same for the values in `b` and all nested in it, from `next` on; the first number that is free then. */
 int32_t block_renumber(Block *b, int32_t next);
+/* Numbers the results in the body from 0; their number. */
+int32_t body_number(const Block *body);
 /* The one dimension along which the grid that `m` is for a part of is cut; -1: there is none, or are several. */
 int part_dimension(const Module *m);
 /* Does `v` say that something is ranged (one op ranged, or `and` of several)? Such a test, by pass range-guards, nearly

@@ -70,10 +70,7 @@ bool op_is_extreme(const Op *op) { return op->code == OP_MIN || op->code == OP_M
 int32_t type_words(Type t) { return type_size(t) > 4 ? 2 : 1; }
 
 int32_t body_live_words(Arena *a, Block *body) {
-  int32_t n = 0, live = 0, most = 0;
-  for (Op *op = body->first; op; op = op->next)
-    for (int i = 0; i < op->nresults; i++)
-      op->results[i]->id = n++;
+  int32_t n = body_number(body), live = 0, most = 0;
   const Op **last = ARENA_ARRAY(a, const Op *, n + 1);
   for (const Op *op = body->first; op; op = op->next)
     for (int i = 0; i < op->noperands; i++)
@@ -119,10 +116,7 @@ double value_step_share(const Value *v) {
 }
 
 double *body_step_shares(Arena *a, const Block *body) {
-  int32_t n = 0;
-  for (Op *op = body->first; op; op = op->next)
-    for (int i = 0; i < op->nresults; i++)
-      op->results[i]->id = n++;
+  int32_t n = body_number(body);
   double *share = ARENA_ARRAY(a, double, n + 1);
   for (const Op *op = body->last; op; op = op->prev) {
     double own = op->nresults ? 0 : 1, chosen = op->code == OP_SELECT ? value_step_share(op->operands[0]) : 0;

@@ -151,12 +151,8 @@ static Stencil without_copies(const Copies *c, int i) {
 /* Numbers the values of all bodies, as block_clone requires. */
 static void number_bodies(const Copies *c) {
   for (int i = 0; i < c->n; i++)
-    for (int k = 0; k < c->st[i].npieces; k++) {
-      int32_t n = 0;
-      for (const Op *op = c->st[i].pieces[k].body->first; op; op = op->next)
-        for (int r = 0; r < op->nresults; r++)
-          op->results[r]->id = n++;
-    }
+    for (int k = 0; k < c->st[i].npieces; k++)
+      body_number(c->st[i].pieces[k].body);
 }
 
 /* Sets value[f] to version 0 for every used field. */

@@ -105,8 +105,6 @@ const Piece *main_piece(Arena *a, const Stencil *st);
 int main_piece_number(Arena *a, const Stencil *st);
 /* The number of dimensions in which `box` has no constant extent (free dimensions). */
 int free_dimensions(Arena *a, const Box *box);
-/* Numbers the results of the body's ops from 0. Returns their number. */
-int32_t body_number(const Block *body);
 
 /* ---------------------------------------------------------------- points.c */
 

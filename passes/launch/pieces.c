@@ -2,14 +2,6 @@
  * values of a body. */
 #include "passes/launch/launch.h"
 
-int32_t body_number(const Block *body) {
-  int32_t n = 0;
-  for (const Op *op = body->first; op; op = op->next)
-    for (int i = 0; i < op->nresults; i++)
-      op->results[i]->id = n++;
-  return n;
-}
-
 int free_dimensions(Arena *a, const Box *box) {
   int n = 0;
   for (int d = 0; d < box->rank; d++)

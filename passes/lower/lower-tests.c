@@ -34,10 +34,7 @@ static Known known_at_none(const KernelTests *t, const Op *op, const Known *know
 /* Numbers the values of `body`, and finds what each one is where no bit of the words of `t` is set. Visits each value
  * once, because a test with shared parts has far more paths than parts. */
 static Known *known_values(const KernelTests *t, Block *body, Arena *arena) {
-  int32_t n = 0;
-  for (Op *op = body->first; op; op = op->next)
-    for (int i = 0; i < op->nresults; i++)
-      op->results[i]->id = n++;
+  int32_t n = body_number(body);
   Known *known = ARENA_ARRAY(arena, Known, n + 1);
   for (const Op *op = body->first; op; op = op->next)
     if (op->nresults == 1)
