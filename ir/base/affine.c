@@ -137,3 +137,17 @@ int box_inside(const Box *x, const Box *y) {
   }
   return all;
 }
+
+void extent_grow(Extent *x, const Extent *other, int rank) {
+  for (int d = 0; d < rank; d++) {
+    x->lo[d] = larger(x->lo[d], other->lo[d]);
+    x->hi[d] = larger(x->hi[d], other->hi[d]);
+  }
+}
+
+void box_eval(const Box *b, const Const *scalars, int64_t *lo, int64_t *hi) {
+  for (int d = 0; d < b->rank; d++) {
+    lo[d] = affine_eval(b->lo[d], scalars, NULL);
+    hi[d] = affine_eval(b->hi[d], scalars, NULL);
+  }
+}

@@ -274,6 +274,8 @@ typedef struct Box {
   int rank;
   Affine lo[MAX_RANK], hi[MAX_RANK];
 } Box;
+/* The bounds of `b` in numbers. */
+void box_eval(const Box *b, const Const *scalars, int64_t *lo, int64_t *hi);
 bool box_equal(const Box *x, const Box *y);
 /* hi - lo + 1 of dimension d; may come out negative for an empty box. */
 Affine box_extent(Arena *a, const Box *b, int d);
@@ -286,5 +288,7 @@ int box_inside(const Box *x, const Box *y);
 typedef struct Extent {
   int64_t lo[MAX_RANK], hi[MAX_RANK];
 } Extent;
+/* Makes `x` as far in `rank` dimensions as `other` at least. */
+void extent_grow(Extent *x, const Extent *other, int rank);
 
 #endif

@@ -8,10 +8,7 @@
 
 InterpRegion interp_region(const Interp *in, const Box *b) {
   InterpRegion r = {{0}, {0}};
-  for (int k = 0; k < b->rank; k++) {
-    r.lo[k] = affine_eval(b->lo[k], in->b->scalars, NULL);
-    r.hi[k] = affine_eval(b->hi[k], in->b->scalars, NULL);
-  }
+  box_eval(b, in->b->scalars, r.lo, r.hi);
   return r;
 }
 

@@ -66,10 +66,7 @@ static bool report_outside(const Module *m, const PointList *l, const Const *sca
                            Diags *d) {
   int64_t lo[MAX_RANK], hi[MAX_RANK];
   Arena *a = arena_new(NULL, NULL);
-  for (int k = 0; k < m->grid.rank; k++) {
-    lo[k] = affine_eval(l->box.lo[k], scalars, NULL);
-    hi[k] = affine_eval(l->box.hi[k], scalars, NULL);
-  }
+  box_eval(&l->box, scalars, lo, hi);
   diag_error(d, l->loc, "point number %lld of the list in %s is %s; all its points must lie between %s and %s",
              (long long)n, array_names(a, m, l), coordinates(a, m->grid.rank, at), coordinates(a, m->grid.rank, lo),
              coordinates(a, m->grid.rank, hi));

@@ -281,14 +281,6 @@ static void note_instance(Scan *s) {
     s->versions[st->targets[t]]++;
 }
 
-/* Grows `hull` to contain `x`. */
-static void grow(Extent *hull, const Extent *x, int rank) {
-  for (int d = 0; d < rank; d++) {
-    hull->lo[d] = x->lo[d] > hull->lo[d] ? x->lo[d] : hull->lo[d];
-    hull->hi[d] = x->hi[d] > hull->hi[d] ? x->hi[d] : hull->hi[d];
-  }
-}
-
 /* The temp fields that instances before the launch have written, in `a`. */
 static bool *written_earlier(Arena *a, const Launch *l) {
   bool *written = ARENA_ARRAY(a, bool, l->m->nfields), temps = has_temps(l->m);
@@ -312,7 +304,7 @@ static void measure(Launch *l, Arena *scratch) {
       u->near[v] = u->rows[v] = -1;
   }
   for (int i = 0; i < l->n; i++)
-    grow(&l->hull, &l->st[i].extent, rank);
+    extent_grow(&l->hull, &l->st[i].extent, rank);
 }
 
 /* Do the points of `box` always lie in the range to which wrapping leads in dimension `d`? */

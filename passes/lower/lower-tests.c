@@ -72,14 +72,6 @@ static bool keeps_all(const KernelTests *t, const Module *m, const Launch *l, co
 
 /* ---- of a kernel */
 
-/* Widens `reach` by the extent that instance `st` computes around a tile. */
-static void widen(Extent *reach, const Stencil *st, int rank) {
-  for (int d = 0; d < rank && st->has_extent; d++) {
-    reach->lo[d] = st->extent.lo[d] > reach->lo[d] ? st->extent.lo[d] : reach->lo[d];
-    reach->hi[d] = st->extent.hi[d] > reach->hi[d] ? st->extent.hi[d] : reach->hi[d];
-  }
-}
-
 /* The first field after number `f` that one of the `n` launches at `l` uses; -1 if there is none. */
 static int next_used(int n, const Launch *const *l, int f) {
   int next = -1;
@@ -102,7 +94,8 @@ void kernel_looks(Lowering *lo, int index, int n, const Launch *const *l, const 
     for (int i = 0; i < n && w.tests; i++)
       for (int s = 0; s < l[i]->n && w.tests; s++)
         if (test_word_read(&w, m, &l[i]->st[s]))
-          widen(&reach, &l[i]->st[s], k->rank);
+          if ((&l[i]->st[s])->has_extent)
+            extent_grow(&reach, &(&l[i]->st[s])->extent, k->rank);
     if (!w.tests || !w.read)
       continue;
     t->field[t->n] = f;

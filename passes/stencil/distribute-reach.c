@@ -78,14 +78,6 @@ static bool trace_reach(const Parts *p, const Stencil *st, Extent *x, Extent *fi
   return true;
 }
 
-/* Raises `x` to at least `y`. */
-static void join(Extent *x, const Extent *y) {
-  for (int d = 0; d < MAX_RANK; d++) {
-    x->lo[d] = larger(x->lo[d], y->lo[d]);
-    x->hi[d] = larger(x->hi[d], y->hi[d]);
-  }
-}
-
 /* Finds the number of ghost cells that the `n` stencils at `list` need, backwards from the last one. */
 static bool find_reach(const Parts *p, const Stencil *list, int n, Extent *reach, Diags *d) {
   Module *m = p->m;
@@ -93,12 +85,12 @@ static bool find_reach(const Parts *p, const Stencil *list, int n, Extent *reach
   for (int i = n - 1; i >= 0; i--) {
     Extent x = {{0}, {0}};
     for (int t = 0; t < list[i].ntargets; t++)
-      join(&x, &need[list[i].targets[t]]);
+      extent_grow(&x, &need[list[i].targets[t]], MAX_RANK);
     if (!trace_reach(p, &list[i], &x, need, true, d))
       return false;
   }
   for (int f = 0; f < m->nfields; f++)
-    join(reach, &need[f]);
+    extent_grow(reach, &need[f], MAX_RANK);
   return true;
 }
 
@@ -111,7 +103,7 @@ static bool find_depths(const Parts *p, const Stencil *list, int n, Extent *dept
       return false;
     for (int t = 0; t < list[i].ntargets; t++)
       if (m->fields[list[i].targets[t]].temp)
-        join(&fields[list[i].targets[t]], &depth[i]);
+        extent_grow(&fields[list[i].targets[t]], &depth[i], MAX_RANK);
   }
   return true;
 }

@@ -387,14 +387,6 @@ static Module *inner_step(Finder *x) {
   return step;
 }
 
-/* Makes the halo at least as wide as `x`. */
-static void widen_halo(Finder *f, const Extent *x) {
-  for (int d = 0; d < f->m->grid.rank; d++) {
-    f->f->halo.lo[d] = x->lo[d] > f->f->halo.lo[d] ? x->lo[d] : f->f->halo.lo[d];
-    f->f->halo.hi[d] = x->hi[d] > f->f->halo.hi[d] ? x->hi[d] : f->f->halo.hi[d];
-  }
-}
-
 /* Repeats the module `tiled` T times and finds the reach of T steps: how far they read of the values before them, and
  * of the result of each stencil, since stencils of edges change that result, too, and later reads may reach back from
  * there. */
@@ -406,9 +398,9 @@ static void repeat(Finder *x, Module *tiled) {
   halo_compute(tiled, tiled->nstencils, tiled->stencils, end, need, has);
   for (int f = 0; f < tiled->nfields; f++)
     if (has[f])
-      widen_halo(x, &need[f]);
+      extent_grow(&x->f->halo, &need[f], x->m->grid.rank);
   for (int i = 0; i < tiled->nstencils; i++)
-    widen_halo(x, &tiled->stencils[i].extent);
+    extent_grow(&x->f->halo, &tiled->stencils[i].extent, x->m->grid.rank);
 }
 
 /* Widens the extent `user` by an access (a stencil_accesses callback). */
@@ -514,11 +506,8 @@ static Extent first_reach(const Finder *x, int i) {
   for (int k = 0; k <= i; k++) {
     at += x->role[k] == FRAME_INNER || (x->role[k] == FRAME_PROBE && !x->left[k]);
     bool own = k == i, makes = x->role[i] == FRAME_POINT && sets_same(&x->m->stencils[k], &x->m->stencils[i]);
-    for (int d = 0; d < x->m->grid.rank && x->role[k] == FRAME_INNER && (own || makes); d++) {
-      const Extent *e = &x->f->tiled->stencils[at].extent;
-      reach.lo[d] = e->lo[d] > reach.lo[d] ? e->lo[d] : reach.lo[d];
-      reach.hi[d] = e->hi[d] > reach.hi[d] ? e->hi[d] : reach.hi[d];
-    }
+    if (x->role[k] == FRAME_INNER && (own || makes))
+      extent_grow(&reach, &x->f->tiled->stencils[at].extent, x->m->grid.rank);
   }
   return reach;
 }

@@ -100,14 +100,6 @@ Lowering *frame_buffers(const Lowering *own, const FrameLaunch *fl) {
   return lo;
 }
 
-/* Makes `*depth` at least as deep as `other`. */
-static void deepen(Extent *depth, const Extent *other) {
-  for (int d = 0; d < MAX_RANK; d++) {
-    depth->lo[d] = other->lo[d] > depth->lo[d] ? other->lo[d] : depth->lo[d];
-    depth->hi[d] = other->hi[d] > depth->hi[d] ? other->hi[d] : depth->hi[d];
-  }
-}
-
 /* Finds the launches of level `level` that one kernel makes: in order, to `of`. *depth: how deep they reach, with the
  * points that they copy. Returns their number. */
 static int members_of(const Framed *x, int level, const FrameLaunch **of, Extent *depth) {
@@ -117,9 +109,9 @@ static int members_of(const Framed *x, int level, const FrameLaunch **of, Extent
   for (int i = 0; i < x->f->n; i++)
     if (x->f->launches[i].level == level && !x->f->launches[i].apart) {
       of[n++] = &x->f->launches[i];
-      deepen(depth, &x->f->launches[i].depth);
+      extent_grow(depth, &x->f->launches[i].depth, MAX_RANK);
       if (x->f->launches[i].role == FRAME_INNER)
-        deepen(depth, &read);
+        extent_grow(depth, &read, MAX_RANK);
     }
   return n;
 }
