@@ -85,9 +85,6 @@ static LLVMValueRef place_number(Emit *e, Opcode code, int d) {
 
 /* ---------------------------------------------------------------- structure */
 
-/* The yield that ends `b`, or NULL. */
-static const Op *block_yield(const Block *b) { return b->last && b->last->code == OP_YIELD ? b->last : NULL; }
-
 static LLVMBasicBlockRef append_block(Emit *e, const char *name) {
   return LLVMAppendBasicBlockInContext(e->context, e->fn, name);
 }

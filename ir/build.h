@@ -116,6 +116,8 @@ Op *build_yield(Builder *b, int n, Value *const *values);
 
 void op_insert(Block *b, Op *before, Op *op); /* before == NULL: at the end */
 void op_unlink(Op *op);                       /* takes it out of its block */
+/* The yield that ends `b`, or NULL. */
+static inline const Op *block_yield(const Block *b) { return b->last && b->last->code == OP_YIELD ? b->last : NULL; }
 /* Replaces the value in all operands below `b`, nested blocks included. Returns how many. */
 int block_replace_uses(Block *b, const Value *old, Value *by);
 

@@ -237,6 +237,8 @@ int64_t *buffer_alignments(Arena *a, const Module *m);
 int64_t buffer_alignment(const Module *m, int buffer);
 /* The array whose memory array `array` of `k` uses in the end; itself if it has its own. */
 int kernel_storage(const Kernel *k, int array);
+/* Bytes of one array, at most INT64_MAX / 64. */
+int64_t shared_array_bytes(const Array *a);
 /* Have the arrays their cells at the same places? */
 bool array_same_layout(const Array *x, const Array *y);
 /* Threads of a block. */

@@ -683,8 +683,7 @@ int64_t buffer_alignment(const Module *m, int buffer) {
   return one;
 }
 
-/* Bytes of one array, at most INT64_MAX / 64. */
-static int64_t array_bytes(const Array *a) {
+int64_t shared_array_bytes(const Array *a) {
   int64_t n = type_size(a->type);
   for (int d = 0; d < a->rank; d++)
     if (__builtin_mul_overflow(n, (int64_t)a->shape[d], &n) || n > INT64_MAX / 64)
@@ -716,8 +715,8 @@ int kernel_storage(const Kernel *k, int array) {
 static int64_t slot_bytes(const Kernel *k, int root) {
   int64_t most = 0;
   for (int i = 0; i < k->narrays; i++)
-    if (kernel_storage(k, i) == root && array_bytes(&k->arrays[i]) > most)
-      most = array_bytes(&k->arrays[i]);
+    if (kernel_storage(k, i) == root && shared_array_bytes(&k->arrays[i]) > most)
+      most = shared_array_bytes(&k->arrays[i]);
   return (most + 15) / 16 * 16;
 }
 

@@ -37,7 +37,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* ---------------------------------------------------------------- contexts: context.c callers.c ticker.c */
+/* ---------------------------------------------------------------- contexts: context.c callers.c ticker.c threads.c */
 
 /* The commit that this was made from, "6e65149c2a01" or "6e65149c2a01-dirty"; "" if it was made from a tarball. Tests
  * are linked without it: its address is NULL there. */

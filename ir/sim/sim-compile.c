@@ -235,9 +235,6 @@ static void compile_fetch(Compiler *c, const Op *op) {
   c->k->insns[at].place = points;
 }
 
-/* The yield that ends `b`, or NULL. */
-static const Op *block_yield(const Block *b) { return b->last && b->last->code == OP_YIELD ? b->last : NULL; }
-
 /* Moves the `n` values that `b` yields to the slots at `to`, stale if slot x or y is. All are read before any is
  * written if `swap`. */
 static void move_yields(Compiler *c, const Block *b, int n, const int32_t *to, int x, int y, bool swap) {

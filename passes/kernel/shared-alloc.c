@@ -115,15 +115,6 @@ static LiveRange *live_ranges(Arena *a, const Kernel *k) {
   return l.live;
 }
 
-/* The size of an array in bytes, at most INT64_MAX / 64. */
-static int64_t array_bytes(const Array *a) {
-  int64_t n = type_size(a->type);
-  for (int d = 0; d < a->rank; d++)
-    if (__builtin_mul_overflow(n, (int64_t)a->shape[d], &n) || n > INT64_MAX / 64)
-      return INT64_MAX / 64;
-  return n;
-}
-
 /* The first slot that is free before position `from`, preferably one with the layout of `array`; -1 if there is
  * none. */
 static int find_slot(const Kernel *k, const Slots *s, const Array *array, int32_t from) {
@@ -141,7 +132,7 @@ static int find_slot(const Kernel *k, const Slots *s, const Array *array, int32_
 /* Puts array `i`, with the live range `live`, into a free slot or a new one. The largest array of a slot is its
  * root. */
 static void place_array(Arena *a, Kernel *k, Slots *s, int32_t i, LiveRange live) {
-  int64_t bytes = array_bytes(&k->arrays[i]);
+  int64_t bytes = shared_array_bytes(&k->arrays[i]);
   int found = find_slot(k, s, &k->arrays[i], live.first);
   if (found < 0) {
     Slot slot = {i, live.last, bytes};
@@ -189,7 +180,8 @@ static void allocate_by_birth(Arena *a, Kernel *k, const LiveRange *live) {
 /* Sorts the `n` arrays `order` of `k` by falling size; those of one size keep their order. */
 static void sort_by_size(const Kernel *k, int32_t n, int32_t *order) {
   for (int32_t i = 1; i < n; i++)
-    for (int32_t at = i; at > 0 && array_bytes(&k->arrays[order[at - 1]]) < array_bytes(&k->arrays[order[at]]); at--) {
+    for (int32_t at = i;
+         at > 0 && shared_array_bytes(&k->arrays[order[at - 1]]) < shared_array_bytes(&k->arrays[order[at]]); at--) {
       int32_t array = order[at];
       order[at] = order[at - 1];
       order[at - 1] = array;
