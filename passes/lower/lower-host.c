@@ -194,8 +194,7 @@ static bool same_bounds(const Box *x, const Box *y, int d) {
   return affine_equal(x->lo[d], y->lo[d]) && affine_equal(x->hi[d], y->hi[d]);
 }
 
-/* Are the rows of all fields dense? */
-static bool all_dense(const Module *m) {
+bool rows_are_dense(const Module *m) {
   bool dense = true;
   for (int f = 0; f < m->nfields; f++)
     dense = dense && !m->fields[f].pitch;
@@ -210,7 +209,7 @@ static bool whole_rows(Lowering *lo, const Launch *l, int kernel, const Field *f
   Arena *a = lo->out->arena;
   int x = m->grid.rank - 1;
   if (!f->pitch)
-    return all_dense(m) && kernel_multiple(lo, kernel, box_extent(a, &m->grid, x), V);
+    return rows_are_dense(m) && kernel_multiple(lo, kernel, box_extent(a, &m->grid, x), V);
   bool images = l->wraps[x] || f->outside[x] == OUTSIDE_PERIODIC;
   return (!images || kernel_multiple(lo, kernel, box_extent(a, &m->grid, x), V)) &&
          kernel_multiple(lo, kernel, field_row(a, f), vector_cells(f->type, V));
@@ -258,6 +257,16 @@ void host_swaps(Lowering *lo, HostSeq *seq, const Launch *l) {
 void host_launch(Lowering *lo, HostSeq *seq, int k) { push_host_op(lo, seq, (HostOp){.kind = HOST_LAUNCH, .a = k}); }
 
 const Box *launch_covers(const Module *m) { return m->part ? &m->part->gives : &m->grid; }
+
+Box box_of_part(const Module *m, Box box) {
+  const Box *gives = launch_covers(m);
+  for (int d = 0; d < box.rank; d++)
+    if (!same_bounds(gives, &m->grid, d)) {
+      box.lo[d] = gives->lo[d];
+      box.hi[d] = gives->hi[d];
+    }
+  return box;
+}
 
 Box box_of_targets(const Launch *l, Box box) {
   const Field *f = &l->m->fields[l->st->targets[0]];

@@ -188,6 +188,11 @@ void host_launch(Lowering *lo, HostSeq *seq, int k);
 void host_swaps(Lowering *lo, HostSeq *seq, const Launch *l);
 /* The points that launches cover: the whole grid, or the points that launches of a part store. */
 const Box *launch_covers(const Module *m);
+/* Are the rows of all fields of `m` dense? */
+bool rows_are_dense(const Module *m);
+/* `box`, with the bounds of the points that launches of module `m` store in dimensions in which these are not the
+ * grid's, as in parts of a grid. */
+Box box_of_part(const Module *m, Box box);
 /* `box`, restricted to the only index of the targets in dimensions that the targets of the one stencil of launch `l`
  * lack (possible in inits). */
 Box box_of_targets(const Launch *l, Box box);

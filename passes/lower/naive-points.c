@@ -515,21 +515,13 @@ int naive_points(Lowering *lo, const NaivePoints *p, const char *name) {
   return index;
 }
 
-/* Are the rows of all fields dense? */
-static bool all_dense(const Module *m) {
-  bool dense = true;
-  for (int f = 0; f < m->nfields; f++)
-    dense = dense && !m->fields[f].pitch;
-  return dense;
-}
-
 /* Is the distance of the first point of `zone` from the begin of rows known, or, if all rows are dense, its distance
  * from their end? */
 static bool begins_whole(const Module *m, const Box *zone) {
   int x = m->grid.rank - 1;
   int64_t from;
   return affine_diff(zone->lo[x], m->grid.lo[x], &from) ||
-         (all_dense(m) && affine_diff(m->grid.hi[x], zone->lo[x], &from));
+         (rows_are_dense(m) && affine_diff(m->grid.hi[x], zone->lo[x], &from));
 }
 
 /* The begin of the vector of `V` cells that holds the first points of `zone`, where vectors are counted from the begin
@@ -540,7 +532,7 @@ static Affine first_vector(const Module *m, const Box *zone, int V) {
   int64_t from, to;
   if (affine_diff(zone->lo[x], m->grid.lo[x], &from) && from >= 0)
     return affine_add_const(m->grid.lo[x], from / V * V);
-  if (all_dense(m) && affine_diff(m->grid.hi[x], zone->lo[x], &to) && to >= 0)
+  if (rows_are_dense(m) && affine_diff(m->grid.hi[x], zone->lo[x], &to) && to >= 0)
     return affine_add_const(m->grid.hi[x], 1 - (to / V + 1) * V);
   return m->grid.lo[x];
 }

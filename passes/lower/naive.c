@@ -135,14 +135,7 @@ static bool covers_grid(const Naive *k) {
 static Box covered(const Naive *k) {
   const Module *m = k->l->m;
   Box box = k->zone ? *k->zone : k->part ? k->part->box : covers_grid(k) ? m->grid : k->l->st->pieces[0].box;
-  const Box *gives = launch_covers(m);
-  for (int d = 0; d < box.rank; d++) {
-    if (affine_equal(gives->lo[d], m->grid.lo[d]) && affine_equal(gives->hi[d], m->grid.hi[d]))
-      continue;
-    box.lo[d] = gives->lo[d];
-    box.hi[d] = gives->hi[d];
-  }
-  return box_of_targets(k->l, box);
+  return box_of_targets(k->l, box_of_part(m, box));
 }
 
 /* Do launches get the points to store as arguments? Then their last blocks may reach beyond these points. */

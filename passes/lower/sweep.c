@@ -383,14 +383,7 @@ static void column_code(Sweep *s, Builder b, const Columns *c) {
  * in a part, those that launches store. */
 static Box covered(const Sweep *s) {
   const Module *m = s->k.l->m;
-  const Box *gives = launch_covers(m);
-  Box box = copies(s) ? m->grid : s->st->pieces[0].box;
-  for (int d = 0; d < box.rank; d++) {
-    if (affine_equal(gives->lo[d], m->grid.lo[d]) && affine_equal(gives->hi[d], m->grid.hi[d]))
-      continue;
-    box.lo[d] = gives->lo[d];
-    box.hi[d] = gives->hi[d];
-  }
+  Box box = box_of_part(m, copies(s) ? m->grid : s->st->pieces[0].box);
   box.lo[s->st->along] = box.hi[s->st->along] = affine_const(0);
   return box;
 }
