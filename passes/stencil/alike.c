@@ -94,6 +94,18 @@ static void find_ranges(Alike *s) {
   }
 }
 
+bool *changing_fields(const Module *m) {
+  bool *changes = ARENA_ARRAY(m->arena, bool, m->nfields + 1);
+  for (int f = 0; f < m->nfields; f++) {
+    const Field *x = &m->fields[f];
+    changes[f] = x->temp || x->derived || x->series || x->history || x->past || x->frames;
+  }
+  for (int i = 0; i < m->nstencils; i++)
+    for (int t = 0; t < m->stencils[i].ntargets; t++)
+      changes[m->stencils[i].targets[t]] = true;
+  return changes;
+}
+
 Alike alike_look(Module *m, int st, int piece, Order order) {
   Alike s = {.m = m, .st = st, .piece = piece, .rank = m->grid.rank, .order = order};
   Block *body = m->stencils[st].pieces[piece].body;

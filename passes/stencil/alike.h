@@ -43,6 +43,8 @@ typedef struct Alike {
 
 /* ---------------------------------------------------------------- alike.c */
 
+/* [field]: do steps change the field, or may a launcher change it between steps? */
+bool *changing_fields(const Module *m);
 /* Analyses piece number `piece` of stencil number `st`, and numbers its values. No class is a root yet. */
 Alike alike_look(Module *m, int st, int piece, Order order);
 /* Marks in `in` the values from which value `id` is computed, and returns the cost, in additions, of those that were

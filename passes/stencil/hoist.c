@@ -65,19 +65,6 @@ typedef struct Look {
 
 /* ---- what no step changes */
 
-/* Finds the fields that change. */
-static void find_changes(Hoist *h) {
-  const Module *m = h->m;
-  h->changes = ARENA_ARRAY(m->arena, bool, m->nfields + 1);
-  for (int f = 0; f < m->nfields; f++) {
-    const Field *x = &m->fields[f];
-    h->changes[f] = x->temp || x->derived || x->series || x->history || x->past || x->frames;
-  }
-  for (int i = 0; i < m->nstencils; i++)
-    for (int t = 0; t < m->stencils[i].ntargets; t++)
-      h->changes[m->stencils[i].targets[t]] = true;
-}
-
 /* Is the result of `op` still, if its operands are? */
 static bool is_still(const Hoist *h, const Op *op) {
   const Module *m = h->m;
@@ -327,7 +314,7 @@ Module *pass_hoist(PassContext *c, Module *m, int n, const PassOption *o) {
   Module before = *m;
   module_renumber(m);
   kept_own_lists(m);
-  find_changes(&h);
+  h.changes = changing_fields(m);
   h.bytes = own_bytes(m);
   for (int i = 0, most = m->nstencils; i < most && !nothing; i++)
     if (!m->stencils[i].sweep && !stencil_is_scaled(&m->stencils[i]) && !is_probe_stencil(m, &m->stencils[i]) &&

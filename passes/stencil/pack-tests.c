@@ -73,16 +73,11 @@ typedef struct Look {
 
 /* Finds the fields that tests cannot use. */
 static void find_changes(Packer *p) {
-  const Module *m = p->m;
-  p->changes = ARENA_ARRAY(m->arena, bool, m->nfields + 1);
-  for (int f = 0; f < m->nfields; f++) {
-    const Field *x = &m->fields[f];
-    p->changes[f] = x->temp || x->derived || x->series || x->history || x->past || x->frames ||
-                    !(x->type == TY_BOOL || x->type == TY_U8 || x->type == TY_I8);
+  p->changes = changing_fields(p->m);
+  for (int f = 0; f < p->m->nfields; f++) {
+    Type t = p->m->fields[f].type;
+    p->changes[f] = p->changes[f] || !(t == TY_BOOL || t == TY_U8 || t == TY_I8);
   }
-  for (int i = 0; i < m->nstencils; i++)
-    for (int t = 0; t < m->stencils[i].ntargets; t++)
-      p->changes[m->stencils[i].targets[t]] = true;
 }
 
 /* Is the result of `op` still, if its operands are? */
