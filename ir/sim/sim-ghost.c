@@ -23,8 +23,7 @@ bool sim_is_ghost(const Sim *s, const SimThread *t, const SimInsn *i) {
   return is_outside(s->b->ghosts, &s->m->fields[s->m->buffers[p->sym].field], at, NULL, NULL);
 }
 
-/* The coordinates of element `n` of field `f`. */
-static void place_of(const Sim *s, const Field *f, int64_t n, int64_t at[MAX_RANK]) {
+void sim_place_of(const Sim *s, const Field *f, int64_t n, int64_t at[MAX_RANK]) {
   int64_t shape[MAX_RANK];
   field_layout(f, s->b->scalars, shape);
   for (int k = f->box.rank - 1; k >= 0; k--) {
@@ -72,7 +71,7 @@ static void mark_field(Sim *s, SimMemory *m, int field, const int64_t *levels, i
     hi[d] = s->m->part->reach.hi[d] * left;
   }
   for (int64_t n = 0; n < m->elements; n++) {
-    place_of(s, f, n, at);
+    sim_place_of(s, f, n, at);
     if (is_outside(s->b->ghosts, f, at, lo, hi) ||
         (levels && is_outside(s->b->ghosts, f, at, NULL, NULL) && levels[n] != level))
       make_stale(s, m, field, n, s->b->first_step + s->b->ghosts->made);
@@ -84,7 +83,7 @@ static void mark_known(Sim *s, SimMemory *m, int field, const int64_t *levels) {
   const Field *f = &s->m->fields[field];
   int64_t at[MAX_RANK];
   for (int64_t n = 0; n < m->elements; n++) {
-    place_of(s, f, n, at);
+    sim_place_of(s, f, n, at);
     if (levels[n] < 0 && (f->share || is_outside(s->b->ghosts, f, at, NULL, NULL)))
       make_stale(s, m, field, n, s->b->first_step);
   }
@@ -117,7 +116,7 @@ static void judge_init(Sim *s, const Kernel *k, int buffer, int64_t n) {
   const Field *f = &s->m->fields[field];
   const SimPage *page = m->pages[n / SIM_PAGE];
   int64_t at[MAX_RANK];
-  place_of(s, f, n, at);
+  sim_place_of(s, f, n, at);
   InitMakes makes = s->b->ghosts->init(s->b->ghosts->user, k->loc, field, at);
   if (is_outside(s->b->ghosts, f, at, NULL, NULL)) {
     bool wrote = page && page->touch[n % SIM_PAGE].wrote >= s->began;
@@ -151,7 +150,7 @@ static void keep_stale(Sim *s, SimMemory *m, int field, int64_t *levels) {
   const Field *f = &s->m->fields[field];
   int64_t at[MAX_RANK];
   for (int64_t n = 0; n < m->elements; n++) {
-    place_of(s, f, n, at);
+    sim_place_of(s, f, n, at);
     if (!sim_memory_has(m, n) && is_outside(s->b->ghosts, f, at, NULL, NULL)) {
       make_stale(s, m, field, n, s->b->first_step + s->b->ghosts->made);
       sim_memory_fill(s, m, n);
@@ -181,7 +180,7 @@ const char *sim_ghost_text(Sim *s, uint32_t origin) {
   const Ghosts *part = s->b->ghosts;
   const char *within = f->share ? "which another part computes" : "within it";
   int64_t at[MAX_RANK];
-  place_of(s, f, g->element, at);
+  sim_place_of(s, f, g->element, at);
   Str t = {.arena = s->arena}, sides = {.arena = s->arena}, place = {.arena = s->arena};
   for (int d = 0; d < f->box.rank; d++) {
     str_addf(&t, "%s%lld", d ? ", " : "", (long long)at[d]);

@@ -344,12 +344,8 @@ static bool run_host(Sim *s, int64_t steps, bool run_inits, const bool *skip_ini
 
 /* "[3, 4]": the grid point of element `i` of field `f`. */
 static const char *element_text(Sim *s, const Field *f, int64_t i) {
-  int64_t shape[MAX_RANK], at[MAX_RANK] = {0};
-  field_layout(f, s->b->scalars, shape);
-  for (int k = f->box.rank - 1; k >= 0; k--) {
-    at[k] = i % shape[k] + affine_eval(f->box.lo[k], s->b->scalars, NULL);
-    i /= shape[k];
-  }
+  int64_t at[MAX_RANK] = {0};
+  sim_place_of(s, f, i, at);
   Str t = {s->arena, NULL, 0, 0};
   for (int k = 0; k < f->box.rank; k++)
     str_addf(&t, "%s%lld", k ? ", " : "[", (long long)at[k]);

@@ -363,6 +363,8 @@ void sim_ghosts_begin(Sim *s);
 void sim_ghosts_age(Sim *s, int64_t steps);
 void sim_ghosts_init(Sim *s, int from, int to);
 void sim_ghosts_end(Sim *s);
+/* The coordinates of element `n` of field `f`. */
+void sim_place_of(const Sim *s, const Field *f, int64_t n, int64_t at[MAX_RANK]);
 const char *sim_ghost_text(Sim *s, uint32_t origin);
 /* Was element `i` written? */
 bool sim_memory_has(const SimMemory *memory, int64_t i);
