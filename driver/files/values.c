@@ -1,84 +1,25 @@
 /* driver/files/values.c: single elements of fields of scalar type. f16 and bf16 are bits here. */
 #include "driver/files/files.h"
+#include "ir/run/exec.h"
 
 #include <math.h>
-#include <string.h>
-
-/* The value of the f16 bits `b`. */
-static double half_value(uint16_t b) {
-  int exponent = b >> 10 & 31, mantissa = b & 1023;
-  double v = exponent == 31 ? (mantissa ? NAN : INFINITY)
-             : exponent     ? ldexp(1024 + mantissa, exponent - 25)
-                            : ldexp(mantissa, -24);
-  return b >> 15 ? -v : v;
-}
-
-/* The bits of `v`, a value that f16 has. */
-static uint16_t half_bits(double v) {
-  unsigned sign = signbit(v) ? 0x8000 : 0;
-  double x = fabs(v);
-  int exponent;
-  if (isnan(v))
-    return (uint16_t)(sign | 0x7e00);
-  if (isinf(v))
-    return (uint16_t)(sign | 0x7c00);
-  if (x < 0x1p-14)
-    return (uint16_t)(sign | (unsigned)(x * 0x1p24));
-  frexp(x, &exponent);
-  return (uint16_t)(sign | ((unsigned)(exponent + 14) << 10) | ((unsigned)ldexp(x, 11 - exponent) & 1023));
-}
-
-/* The value of the bf16 bits `b`, and the bits of a value that bf16 has: the upper half of an f32. */
-static double bfloat_value(uint16_t b) {
-  uint32_t bits = (uint32_t)b << 16;
-  float f;
-  memcpy(&f, &bits, sizeof f);
-  return (double)f;
-}
-static uint16_t bfloat_bits(double v) {
-  float f = (float)v;
-  uint32_t bits;
-  memcpy(&bits, &f, sizeof bits);
-  return (uint16_t)(isnan(v) ? bits >> 16 | 0x40 : bits >> 16);
-}
 
 double field_value(const StcFieldInfo *f, const void *data, int64_t i) {
-  switch (f->type) {
-  case STC_BOOL: return ((const uint8_t *)data)[i];
-  case STC_I8: return ((const int8_t *)data)[i];
-  case STC_I16: return ((const int16_t *)data)[i];
-  case STC_U8: return ((const uint8_t *)data)[i];
-  case STC_U16: return ((const uint16_t *)data)[i];
-  case STC_U32: return ((const uint32_t *)data)[i];
-  case STC_I32: return ((const int32_t *)data)[i];
-  case STC_I64: return (double)((const int64_t *)data)[i];
-  case STC_F16: return half_value(((const uint16_t *)data)[i]);
-  case STC_BF16: return bfloat_value(((const uint16_t *)data)[i]);
-  case STC_F32: return (double)((const float *)data)[i];
-  case STC_F64: return ((const double *)data)[i];
-  case STC_COMPOSITE: break;
-  }
-  return 0;
+  Type t = (Type)f->type;
+  if (t == TY_BOOL)
+    return ((const uint8_t *)data)[i];
+  if (!type_is_scalar(t))
+    return 0;
+  Const v = exec_get(t, data, i);
+  return type_is_float(t) ? v.f : (double)v.i;
 }
 
 void field_put(const StcFieldInfo *f, void *data, int64_t i, Const v) {
-  if (f->type == STC_F16 || f->type == STC_BF16)
-    v = const_convert(v, TY_F64, (Type)f->type);
-  switch (f->type) {
-  case STC_BOOL: ((uint8_t *)data)[i] = v.i != 0; break;
-  case STC_I8: ((int8_t *)data)[i] = (int8_t)v.i; break;
-  case STC_I16: ((int16_t *)data)[i] = (int16_t)v.i; break;
-  case STC_U8: ((uint8_t *)data)[i] = (uint8_t)v.i; break;
-  case STC_U16: ((uint16_t *)data)[i] = (uint16_t)v.i; break;
-  case STC_U32: ((uint32_t *)data)[i] = (uint32_t)v.i; break;
-  case STC_I32: ((int32_t *)data)[i] = (int32_t)v.i; break;
-  case STC_I64: ((int64_t *)data)[i] = v.i; break;
-  case STC_F16: ((uint16_t *)data)[i] = half_bits(v.f); break;
-  case STC_BF16: ((uint16_t *)data)[i] = bfloat_bits(v.f); break;
-  case STC_F32: ((float *)data)[i] = (float)v.f; break;
-  case STC_F64: ((double *)data)[i] = v.f; break;
-  case STC_COMPOSITE: break;
-  }
+  Type t = (Type)f->type;
+  if (t == TY_F16 || t == TY_BF16)
+    v = const_convert(v, TY_F64, t);
+  if (type_is_scalar(t))
+    exec_put(t, data, i, v);
 }
 
 /* The integer or bool number `i` of elements of type `t`. */

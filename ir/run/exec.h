@@ -1,4 +1,4 @@
-/* exec.h: the arithmetic of eval_op made quick, for the interpreter and the simulator (private to ir/).
+/* exec.h: the arithmetic of eval_op made quick, for the interpreter and the simulator, and elements of arrays.
  *
  * An op is translated once into an ExecCode that names opcode and type together; exec_apply then is a few machine
  * instructions where the
