@@ -2,6 +2,7 @@
 #include "driver/device/cuda.h"
 
 #include <dlfcn.h>
+#include <string.h>
 
 /* Where each entry point goes. */
 static const GpuEntry entries[] = {
@@ -135,33 +136,29 @@ static const GpuEntry library_entries[] = {
     {"cuLibraryUnload", offsetof(CudaState, cu.library_unload)},
 };
 
+/* A group of which drivers may lack entry points, and the one that is NULL then, by which that is seen. */
+#define GROUP(list, of) {list, sizeof list / sizeof *list, offsetof(CudaState, of)}
+static const struct EntryGroup {
+  const GpuEntry *entries;
+  size_t n, of;
+} groups[] = {
+    GROUP(graph_entries, cu.capture_begin), GROUP(update_entries, cu.graph_update),
+    GROUP(node_entries, cu.node_set),       GROUP(loop_entries, cu.capture_into),
+    GROUP(peer_entries, cu.copy_peer),      GROUP(stage_entries, gpu.call.copy_out_async),
+    GROUP(key_entries, cu.key_get),         GROUP(circle_entries, cu.physical_step),
+    GROUP(early_entries, cu.launch_with),   GROUP(library_entries, cu.library_load),
+    GROUP(load_entries, cu.function_load),
+};
+
 const char *cuda_find_library(CudaState *s) {
+  static void (*const none)(void);
   void *library = s->gpu.library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!library)
     return "libcuda.so.1 is not there: install NVIDIA's driver, or use --device=host or sim";
   if (!gpu_find_entries(library, entries, sizeof entries / sizeof entries[0], s))
     return "libcuda.so.1 lacks an entry point that CUDA 11 and later have: update NVIDIA's driver";
-  if (!gpu_find_entries(library, graph_entries, sizeof graph_entries / sizeof graph_entries[0], s))
-    s->cu.capture_begin = NULL;
-  if (!gpu_find_entries(library, update_entries, sizeof update_entries / sizeof update_entries[0], s))
-    s->cu.graph_update = NULL;
-  if (!gpu_find_entries(library, node_entries, sizeof node_entries / sizeof node_entries[0], s))
-    s->cu.node_set = NULL;
-  if (!gpu_find_entries(library, loop_entries, sizeof loop_entries / sizeof loop_entries[0], s))
-    s->cu.capture_into = NULL;
-  if (!gpu_find_entries(library, peer_entries, sizeof peer_entries / sizeof peer_entries[0], s))
-    s->cu.copy_peer = NULL;
-  if (!gpu_find_entries(library, stage_entries, sizeof stage_entries / sizeof stage_entries[0], s))
-    s->gpu.call.copy_out_async = NULL;
-  if (!gpu_find_entries(library, key_entries, sizeof key_entries / sizeof key_entries[0], s))
-    s->cu.key_get = NULL;
-  if (!gpu_find_entries(library, circle_entries, sizeof circle_entries / sizeof circle_entries[0], s))
-    s->cu.physical_step = NULL;
-  if (!gpu_find_entries(library, early_entries, sizeof early_entries / sizeof early_entries[0], s))
-    s->cu.launch_with = NULL;
-  if (!gpu_find_entries(library, library_entries, sizeof library_entries / sizeof library_entries[0], s))
-    s->cu.library_load = NULL;
-  if (!gpu_find_entries(library, load_entries, sizeof load_entries / sizeof load_entries[0], s))
-    s->cu.function_load = NULL;
+  for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+    if (!gpu_find_entries(library, groups[i].entries, groups[i].n, s))
+      memcpy((char *)s + groups[i].of, &none, sizeof none);
   return NULL;
 }
