@@ -2,15 +2,6 @@
 #include "driver/device/device.h"
 #include "driver/program/program.h"
 
-/* Nothing to find. */
-static StcStatus ref_open(Device *d) {
-  d->description = "ref";
-  return STC_OK;
-}
-
-/* Nothing to give back. */
-static void ref_close(Device *d) { (void)d; }
-
 /* Keeps the module as it was read: no pass touches what the reference runs. */
 static StcStatus ref_load(Device *d, StcProgram *p, Build *b) {
   (void)b;
@@ -29,18 +20,14 @@ static StcStatus ref_run(Device *d, WholeRun *r) {
   return ok ? STC_OK : r->binding->torn ? STC_INTERRUPTED : STC_INPUT;
 }
 
-/* The line for `stc devices`. */
-static void ref_list(FILE *to) { fprintf(to, "%-8s %s\n", "ref", device_ref.help); }
-
 const DeviceKind device_ref = {
     .name = "ref",
     .help = "the reference: interprets the program as written, slow",
     .whole = true,
-    .open = ref_open,
-    .close = ref_close,
+    .open = here_open,
+    .close = here_close,
     .load = ref_load,
     .run = ref_run,
     HERE_DEVICE,
     .dlpack = 1,
-    .list = ref_list,
 };

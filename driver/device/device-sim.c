@@ -3,15 +3,6 @@
 #include "driver/program/program.h"
 #include "ir/sim/sim.h"
 
-/* Nothing to find. */
-static StcStatus sim_open(Device *d) {
-  d->description = "sim";
-  return STC_OK;
-}
-
-/* Nothing to give back. */
-static void sim_close(Device *d) { (void)d; }
-
 /* What is simulated, and whose mistake a fault in it is: stc's own when stc made the kernels, the input's when they
  * came from a .kir or from -passes. */
 typedef struct SimDevice {
@@ -35,18 +26,14 @@ static StcStatus sim_run_whole(Device *d, WholeRun *r) {
   return ok ? STC_OK : r->binding->torn ? STC_INTERRUPTED : s->fault;
 }
 
-/* The line for `stc devices`. */
-static void sim_list(FILE *to) { fprintf(to, "%-8s %s\n", "sim", device_sim.help); }
-
 const DeviceKind device_sim = {
     .name = "sim",
     .help = "the simulator: runs a GPU's kernels thread by thread and checks for races, stale values and more",
     .whole = true,
-    .open = sim_open,
-    .close = sim_close,
+    .open = here_open,
+    .close = here_close,
     .load = sim_load,
     .run = sim_run_whole,
     HERE_DEVICE,
     .dlpack = 1,
-    .list = sim_list,
 };

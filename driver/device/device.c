@@ -53,7 +53,10 @@ const char *device_first(Arena *a, const char *names) {
 StcStatus stc_devices(StcContext *c, FILE *to) {
   (void)c;
   for (int i = 0; device_table[i]; i++)
-    device_table[i]->list(to);
+    if (device_table[i]->list)
+      device_table[i]->list(to);
+    else
+      fprintf(to, "%-8s %s\n", device_table[i]->name, device_table[i]->help);
   return ferror(to) ? STC_IO : STC_OK;
 }
 

@@ -193,7 +193,7 @@ typedef struct DeviceKind {
   int dlpack;                                              /* DLPack's number for where its memory is */
   bool (*inspect)(Device *d, int kernel, KernelInfo *out); /* of a loaded kernel; NULL, or false: not known */
   int (*count)(void);                                      /* how many there are; NULL: one */
-  void (*list)(FILE *to);                                  /* a line for each device there is, or why there is none */
+  void (*list)(FILE *to); /* a line for each device there is, or why there is none; NULL: its name and help */
 } DeviceKind;
 
 /* A device in use by one plan. */
@@ -255,7 +255,10 @@ double host_last_cache(void);
 double host_cache_bandwidth(int threads, double bytes);
 /* Threads that it runs by default: the cores that this process may use. */
 int host_threads(void);
-/* Functions of devices whose memory is this computer's: zeros, their return, copies; there is nothing to wait for. */
+/* Functions of devices whose memory is this computer's: nothing to find and to give back; zeros, their return, copies;
+ * there is nothing to wait for. */
+StcStatus here_open(Device *d);
+void here_close(Device *d);
 StcStatus here_alloc(Device *d, size_t size, void **memory);
 void here_release(Device *d, void *memory, size_t size);
 StcStatus here_copy(Device *d, void *to, const void *from, size_t size);

@@ -146,6 +146,13 @@ void here_release(Device *d, void *memory, size_t size) {
   free(memory);
 }
 
+StcStatus here_open(Device *d) {
+  d->description = d->kind->name;
+  return STC_OK;
+}
+
+void here_close(Device *d) { (void)d; }
+
 StcStatus here_copy(Device *d, void *to, const void *from, size_t size) {
   (void)d;
   if (size)
