@@ -68,8 +68,7 @@ static StcStatus step_guarded(void *arg) {
   return w->format->step(w, path_of_step(w->w.arena, w->path, a->step), a->step, a->data);
 }
 
-/* The last of a writer that has failed: what it has begun is removed. */
-static void give_up(Writer *w) {
+void writer_give_up(Writer *w) {
   w->failed = true;
   if (w->opened && w->format->abort)
     w->format->abort(w);
@@ -97,7 +96,7 @@ static StcStatus write_one(const Feed *f, Writer *w, const Snapshot *s, const vo
   if (!status)
     status = workspace_guard(&w->w, step_guarded, &args);
   if (status)
-    give_up(w);
+    writer_give_up(w);
   w->steps += !status;
   return status;
 }
@@ -278,6 +277,18 @@ StcStatus feed_step(Feed *f, StcPlan *plan, int64_t step, int64_t every) {
 static StcStatus open_guarded(void *arg) { return ((Writer *)arg)->format->open(arg); }
 static StcStatus close_guarded(void *arg) { return ((Writer *)arg)->format->close(arg); }
 
+StcStatus writer_close(Writer *w) {
+  StcStatus s = STC_OK;
+  if (w->opened && !w->steps && w->from < 0)
+    writer_give_up(w);
+  else if (w->opened && w->format->close)
+    s = workspace_guard(&w->w, close_guarded, w);
+  if (s)
+    writer_give_up(w);
+  workspace_close(&w->w);
+  return s;
+}
+
 /* Opens one writer. */
 static StcStatus open_writer(Feed *f, Writer *w) {
   w->context = f->own;
@@ -351,19 +362,6 @@ StcStatus feed_open(StcPlan *plan, int n, Writer *writers, int nsources, const S
   return s;
 }
 
-/* Closes one writer: a series that has no step is removed. */
-static StcStatus close_writer(Writer *w) {
-  StcStatus s = STC_OK;
-  if (w->opened && !w->steps && w->from < 0)
-    give_up(w);
-  else if (w->opened && w->format->close)
-    s = workspace_guard(&w->w, close_guarded, w);
-  if (s)
-    give_up(w);
-  workspace_close(&w->w);
-  return s;
-}
-
 /* Frees all that is the feed's own. */
 static void feed_free(Feed *f) {
   for (int i = 0; i < DEPTH; i++) {
@@ -390,7 +388,7 @@ StcStatus feed_close(Feed *f, int64_t *steps) {
   if (f->started)
     pthread_join(f->thread, NULL);
   for (int i = 0; i < f->nwriters; i++) {
-    StcStatus s = close_writer(&f->writers[i]);
+    StcStatus s = writer_close(&f->writers[i]);
     if (s && !status && f->letters.text[0])
       context_error(f->context, "%s", f->letters.text);
     status = status ? status : s;

@@ -284,15 +284,6 @@ static void forget_pressed(Joint *x) {
   }
 }
 
-/* The last of a writer that has failed, on rank 0: what it has begun is removed. */
-static void give_up(Joint *x) {
-  Writer *w = x->w;
-  w->failed = true;
-  if (w->opened && w->format->abort)
-    w->format->abort(w);
-  w->opened = false;
-}
-
 /* The end of a step that was begun, and came to `s` on all ranks. */
 static StcStatus end_step(Joint *x, int64_t step, StcStatus s) {
   Net *net = x->job->net;
@@ -309,7 +300,7 @@ static StcStatus leave_step(Joint *x, int64_t step, StcStatus s) {
   if (!s)
     note_nan(x, step);
   if (s && x->job->net->rank == 0)
-    give_up(x);
+    writer_give_up(x->w);
   x->w->steps += !s;
   return s;
 }
@@ -473,19 +464,4 @@ StcStatus joint_open(const Job *j, Writer *w, bool named, int threads) {
     s = workspace_guard(&w->w, open_guarded, w->joint);
   s = net_agree(j->net, s, &(int){0});
   return s ? s : tell_pieces(w->joint);
-}
-
-static StcStatus close_guarded(void *arg) { return ((Writer *)arg)->format->close(arg); }
-
-StcStatus joint_close(Joint *x) {
-  Writer *w = x->w;
-  StcStatus s = STC_OK;
-  if (w->opened && !w->steps && w->from < 0)
-    give_up(x);
-  else if (w->opened && w->format->close)
-    s = workspace_guard(&w->w, close_guarded, w);
-  if (s)
-    give_up(x);
-  workspace_close(&w->w);
-  return s;
 }

@@ -266,16 +266,20 @@ void nan_warn(StcContext *c, const StcFieldInfo *f, int64_t point, int64_t step)
 
 /* All ranks call these. can: is the writer's format written by all ranks, and do all find its files; *named: only by
  * name? open: fills w->joint, with so many threads of this rank to compress. step: writes one; the first error is that
- * of all; beside: it may end while the run goes on. finish: ends that, before all else of this writer. close (which
- * only this rank does, whatever has gone wrong): ends the files. warn: of the first NaN. */
+ * of all; beside: it may end while the run goes on. finish: ends that, before all else of this writer. warn: of the
+ * first NaN. Each rank then ends the files by writer_close, whatever has gone wrong. */
 StcStatus joint_can(const Job *j, Writer *w, bool *can, bool *named);
 StcStatus joint_open(const Job *j, Writer *w, bool named, int threads);
 StcStatus joint_step(Joint *x, int64_t step, bool beside);
 StcStatus joint_finish(Joint *x);
-StcStatus joint_close(Joint *x);
 bool joint_warn_of_nan(const Joint *x);
 
 /* ---------------------------------------------------------------- the feed: feed.c */
+
+/* Ends the writer's files: a series that has no step is removed. */
+StcStatus writer_close(Writer *w);
+/* The last of a writer that has failed: what it has begun is removed. */
+void writer_give_up(Writer *w);
 
 typedef struct Feed Feed;
 enum { EVERY_LAST = 0, EVERY_STOPPED = -1 };

@@ -661,7 +661,7 @@ static StcStatus close_joint(const Outputs *out) {
     if (!x)
       continue;
     warned = warned || joint_warn_of_nan(x);
-    StcStatus closed = joint_close(out->writers[i].joint);
+    StcStatus closed = writer_close(&out->writers[i]);
     s = s ? s : closed;
   }
   return s;
