@@ -119,8 +119,9 @@ StcStatus kept_room(const Job *j, const FieldOption *o, const StcFieldInfo *f, c
 bool kept_get(const Job *j, const FieldOption *o, const StcFieldInfo *f, void *data);
 /* Carries out one --in, which names `at`. */
 typedef StcStatus (*GiveFn)(const Job *j, StcPlan *plan, const FieldOption *o, FieldPlace at);
-/* Carries out all --in on `plan` by `give`: whole fields first, so that a component given beside them counts. */
-StcStatus give_in_order(const Job *j, StcPlan *plan, GiveFn give);
+/* Carries out all --in on `plan` by `give`, with `frames` those of fields with frames alone: whole fields first, so
+ * that a component given beside them counts. */
+StcStatus give_in_order(const Job *j, StcPlan *plan, bool frames, GiveFn give);
 /* Tells the program of what --in gives to masks, and to what they are made of, if choices for `device` depend on it
  * (run-foresee.c). */
 StcStatus foresee_fields(const Job *j, const char *device);

@@ -272,27 +272,23 @@ static void warn_of_first_step(const Job *j) {
     }
 }
 
-StcStatus give_in_order(const Job *j, StcPlan *plan, GiveFn give) {
+StcStatus give_in_order(const Job *j, StcPlan *plan, bool frames, GiveFn give) {
   StcStatus s = STC_OK;
   for (int components = 0; components < 2; components++)
     for (int i = 0; i < j->c->nin && !s; i++) {
       FieldPlace at;
       if (!find_place(j, "--in", j->c->in[i].field, true, &at))
         return STC_USAGE;
-      if ((at.component >= 0) == components)
+      bool wanted = !frames || (at.array < 0 && declared_has_frames(j->program, at.field));
+      if (wanted && (at.component >= 0) == components)
         s = give(j, plan, &j->c->in[i], at);
     }
   return s;
 }
 
-/* Carries out one --in if it is of a field with frames. */
-static StcStatus give_if_frames(const Job *j, StcPlan *plan, const FieldOption *o, FieldPlace at) {
-  return at.array < 0 && declared_has_frames(j->program, at.field) ? give(j, plan, o, at) : STC_OK;
-}
+StcStatus give_frames(const Job *j, StcPlan *plan) { return give_in_order(j, plan, true, give); }
 
-StcStatus give_frames(const Job *j, StcPlan *plan) { return give_in_order(j, plan, give_if_frames); }
-
-StcStatus give_fields(const Job *j, StcPlan *plan) { return give_in_order(j, plan, give); }
+StcStatus give_fields(const Job *j, StcPlan *plan) { return give_in_order(j, plan, false, give); }
 
 /* ---------------------------------------------------------------- checks before the run */
 

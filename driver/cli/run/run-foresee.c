@@ -88,7 +88,7 @@ static StcStatus foresee_here(const Job *j) {
   if (!s)
     plan_warned(sizes);
   if (!s)
-    s = give_in_order(j, sizes, foresee);
+    s = give_in_order(j, sizes, false, foresee);
   if (sizes)
     stc_plan_free(sizes);
   return s;

@@ -402,11 +402,6 @@ static StcStatus give(const Job *j, StcPlan *plan, const FieldOption *o, FieldPl
   return net_agree(j->net, give_one(j, o, at), &(int){0});
 }
 
-/* The same, if it is of a field with frames. */
-static StcStatus give_if_frames(const Job *j, StcPlan *plan, const FieldOption *o, FieldPlace at) {
-  return at.array < 0 && declared_has_frames(j->program, at.field) ? give(j, plan, o, at) : STC_OK;
-}
+StcStatus give_parts_frames(const Job *j) { return give_in_order(j, j->plan, true, give); }
 
-StcStatus give_parts_frames(const Job *j) { return give_in_order(j, j->plan, give_if_frames); }
-
-StcStatus give_parts(const Job *j) { return give_in_order(j, j->plan, give); }
+StcStatus give_parts(const Job *j) { return give_in_order(j, j->plan, false, give); }
