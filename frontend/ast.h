@@ -268,6 +268,8 @@ typedef struct Parse {
 void parse_program(Parse *p);
 /* One expression at p->t; reports and returns NULL if there is none. */
 Expr *parse_expr(Parse *p);
+/* The same behind the word at hand, which names it. */
+Expr *parse_named_expr(Parse *p);
 /* A node of `n` kids; NULL after reporting that it nests too deeply, or if a kid is NULL. */
 Expr *expr_new(Parse *p, ExprKind kind, Loc loc, int n, Expr *const *kids);
 
@@ -287,6 +289,8 @@ bool parse_enter(Parse *p);                       /* one more bracket level; fal
 Decl *parse_declare(Parse *p, Name name);
 /* A new name at the next token, `what` says of what. */
 bool parse_new_name(Parse *p, const char *what, Name *out);
+/* NAME, ... : TYPE, members of `d`; what is expected for a name and the colon. */
+bool parse_typed_names(Parse *p, Decl *d, const char *name, const char *colon);
 /* A declaration of the name that stands there, which `what` is to be; NULL after reporting that there is none. */
 Decl *parse_named(Parse *p, const char *what);
 bool parse_optional_type(Parse *p, const TypeExpr **out); /* ": TYPE" if there is one; false after reporting */

@@ -92,16 +92,15 @@ static bool declarations(Parse *p, bool (*one)(Parse *)) {
   return parse_end(p, false);
 }
 
-/* NAME, ... : TYPE of a struct. */
-static bool members(Parse *p, Decl *d) {
+bool parse_typed_names(Parse *p, Decl *d, const char *name, const char *colon) {
   int first = d->nmembers;
   do {
     MemberDecl m = {0};
-    if (!parse_new_name(p, "a member's name", &m.name))
+    if (!parse_new_name(p, name, &m.name))
       return false;
     ARENA_PUSH(p->arena, d->members, d->nmembers, m);
   } while (parse_accept(p, TOK_COMMA));
-  const TypeExpr *type = parse_expect(p, TOK_COLON, "',' or ':' and the members' type") ? parse_type(p) : NULL;
+  const TypeExpr *type = parse_expect(p, TOK_COLON, colon) ? parse_type(p) : NULL;
   for (int i = first; i < d->nmembers; i++)
     d->members[i].type = type;
   return type;
@@ -115,7 +114,7 @@ static bool structure(Parse *p) {
   if (!parse_expect(p, TOK_LBRACE, "'{' and the members"))
     return false;
   do
-    if (!members(p, d))
+    if (!parse_typed_names(p, d, "a member's name", "',' or ':' and the members' type"))
       return false;
   while (parse_accept(p, TOK_SEMI) && !parse_is(p, TOK_RBRACE));
   if (!parse_expect(p, TOK_RBRACE, "';' or '}'"))
@@ -143,14 +142,7 @@ static bool paper_bounds(Parse *p, RegionExpr *r) {
 
 /* One spacing: EXPR, or `at` and the name of an array. */
 static Expr *space(Parse *p) {
-  const Token *word = p->t;
-  if (!parse_is_word(p, "at") || p->t[1].kind != TOK_NAME)
-    return parse_expr(p);
-  p->t++;
-  Expr *name = parse_expr(p), *e = name ? expr_new(p, EXPR_NAMED, word->loc, 1, &name) : NULL;
-  if (e)
-    e->name = word->text;
-  return e;
+  return parse_is_word(p, "at") && p->t[1].kind == TOK_NAME ? parse_named_expr(p) : parse_expr(p);
 }
 
 /* [spacing [EXPR, at NAME, ...]] [step EXPR] of a grid; not on a line of its own where the end of a line ends the

@@ -46,6 +46,14 @@ static bool is_declared(const Parse *p, const char *name) {
   return false;
 }
 
+Expr *parse_named_expr(Parse *p) {
+  const Token *word = p->t++;
+  Expr *value = parse_expr(p), *e = value ? expr_new(p, EXPR_NAMED, word->loc, 1, &value) : NULL;
+  if (e)
+    e->name = word->text;
+  return e;
+}
+
 /* An argument of the call of `name`: EXPR; of diff, unless the program has declared that, also `order EXPR`, `at EXPR`
  * and `side EXPR`, each word before something that begins an expression, and of at `within EXPR`; `before`: so many
  * stand before it, and one at least. */
@@ -59,11 +67,7 @@ static Expr *argument(Parse *p, const char *name, int before) {
                 (next == TOK_MINUS && !parse_is_word(p, "order"));
   if (!before || !named || !begins || strcmp(name, "diff") != 0 || is_declared(p, name))
     return parse_expr(p);
-  p->t++;
-  Expr *value = parse_expr(p), *e = value ? expr_new(p, EXPR_NAMED, word->loc, 1, &value) : NULL;
-  if (e)
-    e->name = word->text;
-  return e;
+  return parse_named_expr(p);
 }
 
 /* Expressions parted by commas up to the token `close`, as a node of kind `kind` called `name`; the opening bracket is

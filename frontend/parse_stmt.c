@@ -234,17 +234,7 @@ static bool parameters(Parse *p, Decl *d) {
   if (parse_accept(p, TOK_RPAREN))
     return true;
   do {
-    int first = d->nmembers;
-    do {
-      MemberDecl m = {0};
-      if (!parse_new_name(p, "a parameter's name", &m.name))
-        return false;
-      ARENA_PUSH(p->arena, d->members, d->nmembers, m);
-    } while (parse_accept(p, TOK_COMMA));
-    const TypeExpr *type = parse_expect(p, TOK_COLON, "',' or ':' and the parameter's type") ? parse_type(p) : NULL;
-    for (int i = first; i < d->nmembers; i++)
-      d->members[i].type = type;
-    if (!type)
+    if (!parse_typed_names(p, d, "a parameter's name", "',' or ':' and the parameter's type"))
       return false;
   } while (parse_accept(p, TOK_COMMA));
   return parse_expect(p, TOK_RPAREN, "',' or ')'");
