@@ -347,6 +347,8 @@ const Env *check_macro_of(const Env *env);
 const Expr *check_argument(const Env *env, const char *name);
 /* The local of that name in the block in hand; macros do not see it. */
 Symbol *check_find_local(const Checker *c, const Env *env, const char *name);
+/* What the name stands for: an index of a sum, else a local, else what is declared; NULL: nothing. */
+Symbol *check_find_any(Checker *c, const Env *env, const char *name);
 /* The local of that name, even where a macro is expanded; NULL if there is none. */
 Symbol *check_own_local(const Checker *c, const char *name);
 /* Do the brackets of `e`, behind its first kid, move a macro that is called there, and do not pick a component? */

@@ -54,6 +54,13 @@ Symbol *check_find_index(const Env *env, const char *name) {
   return NULL;
 }
 
+Symbol *check_find_any(Checker *c, const Env *env, const char *name) {
+  Symbol *s = check_find_index(env, name);
+  if (!s)
+    s = check_find_local(c, env, name);
+  return s ? s : symbols_find(&c->syms, name);
+}
+
 bool check_index_name(Checker *c, const Env *env, const Expr *name, const Decl *op) {
   const Symbol *taken = check_find_index(env, name->name);
   for (const Symbol *s = op ? NULL : c->locals; s && !taken; s = s->next)

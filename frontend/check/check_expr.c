@@ -281,11 +281,7 @@ static Expr *access(Checker *c, const Expr *e, const Env *env, const int64_t *sh
   const Expr *arg = check_argument(macro, e->name);
   if (arg)
     return offsets(c, e, env, shift, off) ? check_expr(c, arg, macro->caller, off) : check_bad(c, e->loc);
-  Symbol *sym = check_find_index(env, e->name);
-  if (!sym)
-    sym = check_find_local(c, env, e->name);
-  if (!sym)
-    sym = symbols_find(&c->syms, e->name);
+  Symbol *sym = check_find_any(c, env, e->name);
   if (!sym)
     return is_reserved(e->name) ? check_error(c, env, e->loc, "'%s' takes no offset", e->name)
                                 : check_undefined(c, env, e->loc, e->name, NULL);
@@ -312,11 +308,7 @@ static Expr *access(Checker *c, const Expr *e, const Env *env, const int64_t *sh
 static bool has_levels(Checker *c, const Expr *e, const Env *env) {
   if (check_argument(check_macro_of(env), e->name))
     return true;
-  Symbol *sym = check_find_index(env, e->name);
-  if (!sym)
-    sym = check_find_local(c, env, e->name);
-  if (!sym)
-    sym = symbols_find(&c->syms, e->name);
+  Symbol *sym = check_find_any(c, env, e->name);
   if (!sym && !is_reserved(e->name)) {
     check_undefined(c, env, e->loc, e->name, NULL);
   } else if (!sym || (sym->kind != SYM_FIELD && sym->kind != SYM_BAD)) {

@@ -96,11 +96,7 @@ static bool has_offsets(Checker *c, const Expr *e, const Env *env, int n) {
 static bool is_field(Checker *c, const Expr *e, const Env *env) {
   if (check_argument(check_macro_of(env), e->name))
     return true;
-  const Symbol *s = check_find_index(env, e->name);
-  if (!s)
-    s = check_find_local(c, env, e->name);
-  if (!s)
-    s = symbols_find(&c->syms, e->name);
+  const Symbol *s = check_find_any(c, env, e->name);
   if (!s)
     check_undefined(c, env, e->loc, e->name, NULL);
   else if (s->kind != SYM_FIELD && s->kind != SYM_BAD)
