@@ -7,20 +7,20 @@ void transpose_vary(Transpose *x, const By *by) {
   of[by->index] = true;
 }
 
-/* The launch-time array whose flags say what is known of array `array`: of what stands for a number, the one with its
+/* The launch-time array that holds the flags for array `array`: for a number that the step updates, the array with its
  * derivative. */
 static int32_t array_of(const Transpose *x, int32_t array) {
   return x->states[array].bar >= 0 ? x->states[array].bar : array;
 }
 
-/* The launch-time array with the derivative by what reduction `i` of m leaves between steps, -1: it has none, or is a
- * loss. */
+/* The launch-time array with the derivative with respect to the value of reduction `i` of m between steps; -1: there is
+ * none, or the reduction is a loss. */
 static int reduced_bar(const Transpose *x, int i) {
   int bar = module_find_param_array(x->m, arena_printf(x->a, "%s.bar", x->m->reductions[i].name));
   return bar >= 0 && x->states[bar].bar == bar ? bar : -1;
 }
 
-/* Does the op's result vary where its operands do? */
+/* Does the result of `op` vary, given which operands vary? */
 static bool op_varies(const Transpose *x, const Op *op, const bool *varies) {
   if (!op->nresults || !type_is_float(op->results[0]->type))
     return false;
@@ -44,14 +44,14 @@ bool *transpose_varies(const Transpose *x, const Block *body) {
   return varies;
 }
 
-/* Sets *flag; was it not set before? */
+/* Sets *flag. Was it not set before? */
 static bool set(bool *flag) {
   bool is_new = !*flag;
   *flag = true;
   return is_new;
 }
 
-/* Goes forward over the step once: is something new? */
+/* Processes the step once, forward. Did something change? */
 static bool forward(Transpose *x) {
   bool more = false;
   for (int i = 0; i < x->m->nstencils; i++)
@@ -76,7 +76,8 @@ static bool forward(Transpose *x) {
   return more;
 }
 
-/* Goes backwards over a body of whose results wanted[i] matters; is something new in what it reads? */
+/* Processes a body backwards; wanted[i] says whether its result i matters. Did something change for the fields and
+ * numbers that it reads? */
 static bool backwards(Transpose *x, const Block *body, const bool *wanted) {
   bool *useful = ARENA_ARRAY(x->a, bool, block_renumber((Block *)body, 0) + 1), more = false;
   for (int i = 0; i < body->last->noperands; i++)
@@ -97,7 +98,7 @@ static bool backwards(Transpose *x, const Block *body, const bool *wanted) {
   return more;
 }
 
-/* The same over the step. */
+/* Processes the step once, backwards. Did something change? */
 static bool backwards_all(Transpose *x) {
   static const bool yes = true;
   bool more = false;
@@ -118,7 +119,8 @@ static bool backwards_all(Transpose *x) {
   return more;
 }
 
-/* Numbers that steps update are scalars before the first step: they vary if these do, and these matter if they do. */
+/* Connects numbers that steps update with the scalars that they are before the first step: onwards, they vary if the
+ * scalars do; else the scalars matter if they do. */
 static void states(Transpose *x, bool onwards) {
   for (int i = 0; i < x->m->nparam_arrays; i++) {
     int32_t first = x->states[i].bar == i ? x->states[i].first : -1;
@@ -129,7 +131,7 @@ static void states(Transpose *x, bool onwards) {
   }
 }
 
-/* Lets vary with what they are made of, and what they are made of matters if they do. */
+/* Connects lets with their inputs: onwards, a let varies if an input does; else an input matters if the let does. */
 static void scalars(Transpose *x, bool onwards) {
   for (int i = 0; i < x->m->nscalars; i++) {
     int s = onwards ? i : x->m->nscalars - 1 - i;
@@ -144,7 +146,7 @@ static void scalars(Transpose *x, bool onwards) {
   }
 }
 
-/* Makes room for what is found, and notes what varies of itself. */
+/* Allocates the flags, and marks the targets of the gradient as varying. */
 static void begin(Transpose *x, const By *by, int nby) {
   Module *m = x->m;
   x->varied = ARENA_ARRAY(x->a, bool, m->nfields + 1);
@@ -157,7 +159,7 @@ static void begin(Transpose *x, const By *by, int nby) {
     transpose_vary(x, &by[i]);
 }
 
-/* Only what varies and is useful matters. */
+/* Keeps only what both varies and matters. */
 static void both_ways(Transpose *x) {
   for (int f = 0; f < x->m->nfields; f++)
     x->active[f] = x->active[f] && x->varied[f];
@@ -185,7 +187,7 @@ bool transpose_analyse_starts(Transpose *x, const By *by, int nby, const bool *u
   return any;
 }
 
-/* Says that nothing depends on what `by` is, where that is wrong; true then. */
+/* If `by` does not matter although it must, reports that nothing depends on it, and returns true. */
 static bool is_idle(Transpose *x, const By *by, const char *name, bool matters) {
   if (matters || by->may_be_idle)
     return false;

@@ -1,20 +1,22 @@
-/* adjoint.c: a body backwards. From the derivative by what it yields, op by op from the last to the first, that by each
- * value; what an access has got in the end is what it contributes. The derivative by a value is kept as a list of
- * terms, a value of the point times a factor that is the same at all points, where a condition on the place holds, as
- * long as only such factors and conditions are met: so accesses that differ in their weight alone, or are those of some
- * points alone, share what is gathered from them. */
+/* adjoint.c: undoes a body: from the derivatives with respect to its results computes those with respect to each value,
+ * op by op from the last to the first. The derivative with respect to an access is its contribution.
+ *
+ * A derivative is a list of terms: a value at the point, times a factor that is the same at all points, under a
+ * condition on the point's coordinates. Factors and conditions stay apart as long as only such are met, so that
+ * accesses which differ only in their weight, or which only some points make, share the field from which others
+ * gather. */
 #include "passes/transpose/transpose.h"
 
 #include <math.h>
 
-/* With more terms than these they are added up at the point. */
+/* A list with more terms is added up at the point. */
 enum { MOST_TERMS = 4 };
 
 Type bar_type(Type t) { return t == TY_F64 ? TY_F64 : TY_F32; }
 
 /* ---- forward values */
 
-/* Which values of the body are the same at all points, by Value.id. */
+/* The values of the body that are equal at all points, by Value.id. */
 static bool *uniform_values(const Undo *u) {
   bool *same = ARENA_ARRAY(u->x->a, bool, block_renumber((Block *)u->body, 0) + 1);
   for (const Op *op = u->body->first; op; op = op->next) {
@@ -28,8 +30,8 @@ static bool *uniform_values(const Undo *u) {
   return same;
 }
 
-/* Which values depend on where the point lies alone, and are computed by integers and conditions: they can be computed
- * anywhere else for it. */
+/* The values that depend on the point's coordinates only and are computed by integers and conditions, so that they can
+ * be computed for the point anywhere else. */
 static bool *placed_values(const Undo *u) {
   bool *placed = ARENA_ARRAY(u->x->a, bool, block_renumber((Block *)u->body, 0) + 1);
   for (const Op *op = u->body->first; op; op = op->next) {
@@ -44,8 +46,8 @@ static bool *placed_values(const Undo *u) {
   return placed;
 }
 
-/* Is the value computed by an op whose result need not be finite where its operands are? `fixed`: it divides by what
- * params alone make, with which the program has no step that computes anything. */
+/* May `op` have a result that is not finite although its operands are? `fixed`: not if it divides by a value that
+ * depends on params only, because the program could then make no step at all. */
 static bool may_overflow(const Op *op, const bool *fixed) {
   switch (op->code) {
   case OP_DIV:
@@ -66,9 +68,9 @@ static bool may_overflow(const Op *op, const bool *fixed) {
   }
 }
 
-/* Which values of `body` need not be finite where the program's are: in a branch that is not taken, or in the step that
- * was never made. Into *fixed which are made of constants and params alone. A number that the step updates is what the
- * code says that stands for it, if there is any. */
+/* The values of `body` that need not be finite although the program's own results are: in a branch that is not taken,
+ * or in the step that was never made. *fixed: the values computed from constants and params only. A number that the
+ * step updates counts like the code that computes it, if there is any. */
 static bool *loose_values(const Transpose *x, const Block *body, bool **fixed) {
   size_t n = (size_t)block_renumber((Block *)body, 0) + 1;
   bool *loose = ARENA_ARRAY(x->a, bool, n), *own = *fixed = ARENA_ARRAY(x->a, bool, n), *of_code;
@@ -92,7 +94,7 @@ static bool *loose_values(const Transpose *x, const Block *body, bool **fixed) {
   return loose;
 }
 
-/* An access of the field with what the forward field was. */
+/* An access to the field with the former value of the forward field. */
 static Value *clone_access(Undo *u, const Op *op) {
   int32_t field = u->version[op->sym];
   u->x->needed[field] = true;
@@ -130,7 +132,7 @@ Value *term_value(Builder *b, Term t) {
   return t.where ? build3(b, OP_SELECT, t.where, v, build_float(b, v->type, 0)) : v;
 }
 
-/* The derivative by forward value `v` as one value. */
+/* The derivative with respect to forward value `v` as one value. */
 static Value *total(Undo *u, const Value *v) {
   Adjoint *a = &u->adjoint[v->id];
   Value *sum = NULL;
@@ -143,7 +145,7 @@ static Value *total(Undo *u, const Value *v) {
   return sum;
 }
 
-/* Adds a term to the derivative by `v`, if that varies. */
+/* Adds a term to the derivative with respect to `v`, if `v` varies. */
 static void give_term(Undo *u, const Value *v, Term t) {
   Adjoint *a = &u->adjoint[v->id];
   if (!u->varies[v->id])
@@ -161,7 +163,8 @@ static void give(Undo *u, const Value *v, Value *factor, Value *base) {
   give_term(u, v, (Term){.factor = factor, .base = base});
 }
 
-/* All terms of the derivative by `from`, times `factor` (NULL: 1), as terms of that by `to`. */
+/* Adds all terms of the derivative with respect to `from`, times `factor` (NULL: 1), to the derivative with respect to
+ * `to`. */
 static void hand_on(Undo *u, const Value *from, const Value *to, Value *factor) {
   Adjoint *a = &u->adjoint[from->id];
   Type t = bar_type(to->type);
@@ -182,20 +185,21 @@ static Value *one_less(Undo *u, Value *x) { return build2(&u->b, OP_SUB, number(
 static Value *one_more(Undo *u, Value *x) { return build2(&u->b, OP_ADD, number(u, x->type, 1), x); }
 static Value *quotient(Undo *u, Value *x, Value *y) { return build2(&u->b, OP_DIV, x, y); }
 
-/* `g` times the derivative `d`, which need not be finite: 0 where g is 0. */
+/* `g` times the derivative `d`, which need not be finite; 0 where g is 0. */
 static Value *guarded(Undo *u, Value *g, Value *d) {
   Value *none = number(u, g->type, 0);
   return build3(&u->b, OP_SELECT, build2(&u->b, OP_EQ, g, none), none, times(u, g, d));
 }
 
-/* Reports `op`, a function of the language, as one whose derivative is not known here. */
+/* Reports that the derivative of function `op` is not supported. */
 static void unknown_derivative(Undo *u, const Op *op) {
   diag_error(u->x->c->diags, op->loc, "the gradient of %s is not computed yet; write it by functions that have one",
              op_info[op->code].name);
   u->x->failed = true;
 }
 
-/* The derivative of op `op` of one operand `x` with the result `v`; *finite: it always is, where x is. NULL: 0. */
+/* The derivative of `op`, with one operand `x` and the result `v`. *finite: it is finite wherever x is. NULL: the
+ * derivative is 0. */
 static Value *unary(Undo *u, const Op *op, Value *x, Value *v, bool *finite) {
   Type t = x->type;
   *finite = true;
@@ -237,7 +241,7 @@ static Value *times_value(Undo *u, Value *g, const Value *v) {
   return u->loose[v->id] ? guarded(u, g, undo_clone(u, v)) : times(u, g, undo_clone(u, v));
 }
 
-/* min and max: the chosen operand's, the first one's where they are equal; NaN is not chosen. */
+/* min and max: the derivative goes to the chosen operand, the first one if both are equal; NaN is not chosen. */
 static void undo_choice(Undo *u, const Op *op, Value *g) {
   Value *x = undo_clone(u, op->operands[0]), *y = undo_clone(u, op->operands[1]), *none = number(u, g->type, 0);
   Value *first = build2(&u->b, op->code == OP_MIN ? OP_LE : OP_GE, x, y);
@@ -246,7 +250,7 @@ static void undo_choice(Undo *u, const Op *op, Value *g) {
   give(u, op->operands[1], NULL, build3(&u->b, OP_SELECT, first, none, g));
 }
 
-/* pow, where either may vary. */
+/* pow; base and exponent may vary. */
 static void undo_pow(Undo *u, const Op *op, Value *g) {
   Value *x = undo_clone(u, op->operands[0]), *y = undo_clone(u, op->operands[1]), *none = number(u, g->type, 0);
   if (u->varies[op->operands[0]->id]) {
@@ -275,7 +279,7 @@ static void undo_quotient(Undo *u, const Op *op) {
     give(u, b, NULL, guarded(u, share, build1(&u->b, OP_NEG, undo_clone(u, v))));
 }
 
-/* x * y: what is the same at all points stays a factor. */
+/* x * y: an operand that is the same at all points stays a factor. */
 static void undo_product(Undo *u, const Op *op) {
   for (int i = 0; i < 2; i++) {
     const Value *of = op->operands[i], *other = op->operands[1 - i];
@@ -288,7 +292,7 @@ static void undo_product(Undo *u, const Op *op) {
   }
 }
 
-/* Ops of two operands that are not among the others. */
+/* The other ops with two operands. */
 static void undo_binary(Undo *u, const Op *op, Value *g) {
   Value *x = undo_clone(u, op->operands[0]), *y = undo_clone(u, op->operands[1]);
   if (op->code == OP_ATAN2) {
@@ -310,7 +314,7 @@ static void undo_binary(Undo *u, const Op *op, Value *g) {
   }
 }
 
-/* A choice by a condition on the place, which stays one of the terms. */
+/* A select by a condition on the coordinates; the condition becomes part of the terms. */
 static void undo_choice_of_place(Undo *u, const Op *op) {
   Adjoint *a = &u->adjoint[op->results[0]->id];
   Value *c = undo_clone(u, op->operands[0]), *other = build1(&u->b, OP_NOT, c);
@@ -323,7 +327,8 @@ static void undo_choice_of_place(Undo *u, const Op *op) {
   }
 }
 
-/* The term with its condition in its base: what goes around an edge must not ask where it is. */
+/* The term with its condition moved into its base: a value that is gathered around a periodic edge must not depend on
+ * the gathering point's coordinates. */
 static Term settled(Undo *u, Term t) {
   for (int i = 0; i < u->nchosen; i++)
     if (u->chosen[i].factor == t.base && u->chosen[i].where == t.where)
@@ -334,7 +339,7 @@ static Term settled(Undo *u, Term t) {
   return (Term){.factor = t.factor, .base = x.base};
 }
 
-/* Hands the derivative by op's result on to its operands. */
+/* Adds the derivative with respect to the result of `op` to those of its operands. */
 static void undo_op(Undo *u, const Op *op) {
   const Value *v = op->results[0];
   Value *const *in = op->operands;

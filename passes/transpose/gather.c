@@ -1,10 +1,11 @@
-/* gather.c: the contributions of a stencil's pieces, as two stencils: the first computes, at the pieces' points, the
- * values that others gather, in temp fields, and adds the contribution to the point itself; the second gathers. */
+/* gather.c: turns the contributions of a stencil's pieces into two stencils. The first computes, at the pieces' points,
+ * the values that other points gather, in temp fields, and adds the contributions to the point itself; the second
+ * gathers. */
 #include "passes/transpose/gather.h"
 
 #include "passes/base/tuning.h"
 
-/* The distance from affine `y` up to `x`, if it is known, or else from `z`, or INT64_MAX. */
+/* The least of x - y - off and x - z - off, as far as they are known; INT64_MAX if neither is. */
 static int64_t at_most(Affine x, Affine y, Affine z, int64_t off) {
   int64_t d, best = INT64_MAX;
   if (affine_diff(x, y, &d))
@@ -14,8 +15,8 @@ static int64_t at_most(Affine x, Affine y, Affine z, int64_t off) {
   return best;
 }
 
-/* By how much accesses at offset `off` from the points of `box` may leave field `f` of m beyond end `end` of dimension
- * `d`; at most 0: not at all. INT64_MAX: that is not known. */
+/* How far accesses at offset `off` from the points of `box` may lie beyond end `end` of dimension `d` of field `f` of
+ * m; <= 0: they stay inside. INT64_MAX: not known. */
 static int64_t leaves(const Gather *g, const Box *box, int f, int d, int end, int64_t off) {
   const Box *grid = &g->x->m->grid, *in = &g->x->m->fields[f].box;
   if (!end)
@@ -28,11 +29,11 @@ static int64_t leaves(const Gather *g, const Box *box, int f, int d, int end, in
   return best;
 }
 
-/* The region of the derivatives by field `f` of m. */
+/* The region of the derivatives with respect to field `f` of m. */
 static const Box *bar_box(const Transpose *x, int f) { return &x->b->fields[x->bar[f]].box; }
 
-/* Does a periodic field's derivative in dimension `d` gather around the edge? Then the temp field `k` is as wide as
- * that field there. False after reporting that it may be wider than that. */
+/* Does the derivative with respect to a periodic field gather around the edge in dimension `d`? Then temp field `k`
+ * gets the width of that field there. False after reporting that it may have to be wider. */
 static bool goes_around(Gather *g, const Contribution *c, int d, KeptBase *k) {
   const Box *box = c->over, *in = &g->x->m->fields[c->field].box;
   bool all = affine_equal(box->lo[d], in->lo[d]) && affine_equal(box->hi[d], in->hi[d]);
@@ -52,7 +53,7 @@ static bool goes_around(Gather *g, const Contribution *c, int d, KeptBase *k) {
   return true;
 }
 
-/* The field of b that code `v` of the first stencil reads at the point alone, -1: it is none. */
+/* The field of b that code `v` of the first stencil reads at the point itself, -1 if `v` is no such access. */
 static int32_t field_here(const Value *v) {
   for (int d = 0; d < MAX_RANK; d++)
     if (v->def->code == OP_ACCESS && v->def->off[d])
@@ -60,9 +61,9 @@ static int32_t field_here(const Value *v) {
   return v->def->code == OP_ACCESS ? v->def->sym : -1;
 }
 
-/* The derivative by a target of the stencil that holds what is to be kept in `k`, for contribution `c`: since the
- * stencil sets that target everywhere, the derivative by what it was before is new, and until it is written, together
- * with what is gathered from it, the old one is still there. -1: none is that. */
+/* The derivative with respect to a target of the stencil that already holds the values for `k`, for contribution `c`;
+ * -1 if there is none. The stencil writes all of that target, so the derivative with respect to its earlier value is
+ * new, and until that is written, together with the gathered sums, the old one is still in memory. */
 static int32_t bar_that_has(const Gather *g, const KeptBase *k, const Contribution *c) {
   const Transpose *x = g->x;
   int target = -1;
@@ -81,7 +82,8 @@ static int32_t bar_that_has(const Gather *g, const KeptBase *k, const Contributi
   return x->bar[target];
 }
 
-/* The field that holds the base of contribution `c`: a temp field, made if there is none, or what has it. */
+/* The field with the base of contribution `c`: a temp field, made if there is none yet, or a derivative that already
+ * holds it. */
 static int32_t keep(Gather *g, const Contribution *c) {
   Transpose *x = g->x;
   int rank = x->m->grid.rank;
@@ -114,7 +116,7 @@ static int32_t keep(Gather *g, const Contribution *c) {
 
 /* ---- what sizes say */
 
-/* Has the backward program need `value` to be at least 0. */
+/* Makes the backward program check that `value` is at least 0. */
 static void need(Gather *g, int f, int d, Affine value) {
   Transpose *x = g->x;
   Check check = {.value = value, .loc = g->st->loc};
@@ -127,7 +129,7 @@ static void need(Gather *g, int f, int d, Affine value) {
     ARENA_PUSH(x->a, x->b->checks, x->b->nchecks, check);
 }
 
-/* Does `most` lie behind `least`? As far as sizes are known; else that is for launching to check. */
+/* Is `most` >= `least`, as far as sizes are known? Launches check the rest. */
 static bool is_behind(const Gather *g, Affine most, Affine least) {
   const Const *sizes = g->x->c->sizes;
   int64_t k;
@@ -136,7 +138,7 @@ static bool is_behind(const Gather *g, Affine most, Affine least) {
   return !sizes || affine_eval(affine_sub(g->x->a, most, least), sizes, NULL) >= 0;
 }
 
-/* Is `value` at least 0 wherever the program runs, by what launching checks? */
+/* Is `value` at least 0 wherever the program runs, because launches check it? */
 static bool is_sure(const Gather *g, Affine value) {
   const Module *m = g->x->m;
   int64_t more;
@@ -147,7 +149,7 @@ static bool is_sure(const Gather *g, Affine value) {
   return sure;
 }
 
-/* Does `box` lie within box `in`, wherever the program runs? */
+/* Does `box` lie inside box `in` wherever the program runs? */
 static bool is_within(const Gather *g, const Box *box, const Box *in) {
   bool within = true;
   for (int d = 0; d < g->x->m->grid.rank; d++)
@@ -158,7 +160,7 @@ static bool is_within(const Gather *g, const Box *box, const Box *in) {
 
 /* ---- the first stencil */
 
-/* Is the contribution to the point itself, wherever its piece has one? */
+/* Does the contribution go to the point itself, and does the derivative exist at all points of the piece? */
 static bool is_here(const Gather *g, const Contribution *c) {
   const Box *in = bar_box(g->x, c->field);
   for (int d = 0; d < g->x->m->grid.rank; d++)
@@ -193,7 +195,8 @@ void stencil_add_target(Arena *a, Stencil *st, int32_t target) {
   st->targets[i] = target;
 }
 
-/* The derivative by field `f` of m behind the first stencil at the points of piece number `k`, NULL: as it was. */
+/* The derivative with respect to field `f` of m after the first stencil, at the points of piece number `k`; NULL:
+ * unchanged. */
 static Value *own_value(Gather *g, int k, int f) {
   Transpose *x = g->x;
   Undo *u = &g->undo[k];
@@ -216,8 +219,8 @@ static Value *own_value(Gather *g, int k, int f) {
   return sum ? sum : build_float(&u->b, type, 0);
 }
 
-/* What piece number `k` contributes to the derivative by `field`, a scalar or a launch-time array, in front of it what
- * field `before` of b has, -1: nothing. NULL: it contributes nothing. */
+/* The contribution of piece number `k` to the derivative with respect to `field`, a scalar or a launch-time array,
+ * added to the value of field `before` of b (-1: to nothing). NULL: there is none. */
 static Value *shared_value(Gather *g, int k, int field, int32_t before) {
   Undo *u = &g->undo[k];
   static const int64_t here[MAX_RANK];
@@ -239,7 +242,7 @@ int32_t left_field(Transpose *x, const Undo *u, const char *name, Type t) {
   return field;
 }
 
-/* Has the piece leave derivatives by elements of arrays, and their numbers, for the launcher. */
+/* Makes the piece store derivatives with respect to elements of arrays, and the elements' numbers, for the launcher. */
 static void leave_elements(Gather *g, Undo *u, Piece *p, Value ***values) {
   Transpose *x = g->x;
   for (int i = 0; i < u->nelements; i++) {
@@ -254,7 +257,8 @@ static void leave_elements(Gather *g, Undo *u, Piece *p, Value ***values) {
   }
 }
 
-/* Has the piece leave what it contributes to derivatives by numbers that the step updates, to be added up. */
+/* Makes the piece store its contributions to derivatives with respect to numbers that the step updates; they are added
+ * up later. */
 static void leave_shares(Gather *g, int k, Piece *p, Value ***values) {
   Transpose *x = g->x;
   for (int i = 0; i < x->m->nparam_arrays; i++) {
@@ -275,8 +279,9 @@ static bool all_thin(const Gather *g, const Stencil *st) {
   return true;
 }
 
-/* Adds the first stencil to the step: one for each piece where all are thin, since what lies between them is gone over
- * otherwise. Each point reads and writes derivatives of its own alone, so pieces need not be made at once. */
+/* Adds the first stencil to the step; if all pieces are thin, one stencil for each, because a single stencil would
+ * visit the points between them, too. Each point reads and writes only its own derivatives, so pieces may be computed
+ * one after the other. */
 static void add_first(Gather *g, const Stencil *st) {
   if (st->npieces < 2 || !all_thin(g, st)) {
     transpose_stencil(g->x, *st);
@@ -291,7 +296,7 @@ static void add_first(Gather *g, const Stencil *st) {
   }
 }
 
-/* The first stencil. */
+/* Builds the first stencil. */
 static void compute(Gather *g) {
   Transpose *x = g->x;
   Module *m = x->m;
@@ -331,7 +336,7 @@ static void compute(Gather *g) {
 
 /* ---- the second stencil */
 
-/* The value `v` of a piece's code, the same at all points, in another one. */
+/* Copies value `v` of a piece's code, which is the same at all points, to `b`. */
 static Value *copy_value(Builder *b, const Value *v, Value **memo) {
   const Op *op = v->def;
   Value *operands[8];
@@ -346,7 +351,7 @@ static Value *copy_value(Builder *b, const Value *v, Value **memo) {
   return memo[v->id] = out;
 }
 
-/* The condition `v` of a piece's code on where its point lies, for the point at `off` from that of the code at hand. */
+/* Copies the condition `v` of a piece's code on its point's coordinates to `b`, for the point at offset `off`. */
 static Value *copy_condition(Builder *b, const Value *v, const int64_t *off) {
   const Op *op = v->def;
   Value *operands[8];
@@ -362,16 +367,16 @@ static Value *copy_condition(Builder *b, const Value *v, const int64_t *off) {
                                  : build_op(b, op->code, v->type, op->noperands, operands)->results[0];
 }
 
-/* A place to gather from: at `by` from the point, if that is `from` points from end `end` of the field (end -1:
- * wherever it is). */
+/* A place from which a point gathers: the point at offset `by`. It counts only for the point `from` points from end
+ * `end` of the field (end -1: for all points). */
 typedef struct Place {
   int64_t by, from;
   int end;
 } Place;
 enum { MOST_PLACES = 33 };
 
-/* The points j whose access at offset off[d] leads to a point, in dimension `d`: by how much they lie from it, into
- * `out`; how many. 0 after reporting that it is not known. */
+/* The offsets, in dimension `d`, of the points j whose access at offset off[d] leads to a given point, in `out`.
+ * Returns their number; 0 after reporting that they are not known. */
 static int places(Gather *g, const Contribution *c, int d, Place *out) {
   const Field *f = &g->x->m->fields[c->field];
   int n = 0;
@@ -398,7 +403,7 @@ static int places(Gather *g, const Contribution *c, int d, Place *out) {
       return 0;
     }
     for (int64_t k = 1; k <= most; k++) {
-      /* j + off is k beyond the end, and is led to the point that lies `from` before it. */
+      /* j + off lies k points beyond the end; the rule leads to the point `from` points before the end. */
       int64_t from = r == OUTSIDE_CLAMP ? 0 : r == OUTSIDE_HALF ? k - 1 : k;
       out[n++] = (Place){to * (k + from) - c->off[d], from, end};
     }
@@ -409,7 +414,8 @@ static int places(Gather *g, const Contribution *c, int d, Place *out) {
   return n;
 }
 
-/* Is the point `p.from` points from end p.end of the field, in dimension `d`? And `also` (may be NULL). */
+/* Builds the test that the point is `p.from` points from end p.end of the field in dimension `d`, and that `also` (may
+ * be NULL) holds. */
 static Value *is_there(Gather *g, Builder *b, int f, int d, Place p, Value *also) {
   const Box *box = &g->x->m->fields[f].box;
   if (p.end < 0)
@@ -419,7 +425,7 @@ static Value *is_there(Gather *g, Builder *b, int f, int d, Place p, Value *also
   return also ? build2(b, OP_AND, also, here) : here;
 }
 
-/* What contribution `c`, whose base is in field `from`, adds at a point, before its factor. */
+/* Builds the sum that a point gathers for contribution `c`, whose base is in field `from`, without its factor. */
 static Value *gathered(Gather *g, Builder *b, const Contribution *c, int32_t from) {
   Place at[MAX_RANK][MOST_PLACES];
   int n[MAX_RANK] = {1, 1, 1, 1}, rank = g->x->m->grid.rank, all = 1;
@@ -450,8 +456,8 @@ static Value *gathered(Gather *g, Builder *b, const Contribution *c, int32_t fro
   return sum ? sum : build_float(b, t, 0);
 }
 
-/* The points of field `f` of m that gather from the pieces on `over`, into *out: are they a thin region of it? Then
- * only these are gone over. */
+/* The points of field `f` of m that gather from the pieces on `over`, in *out. Are they a thin region of the field?
+ * Then only these points are visited. */
 static bool is_thin(Gather *g, int f, const Box *over, Box *out) {
   const Field *field = &g->x->m->fields[f];
   const Box *bar = bar_box(g->x, f);
@@ -484,7 +490,7 @@ static bool is_thin(Gather *g, int f, const Box *over, Box *out) {
   return thin;
 }
 
-/* Finds what is gathered in thin regions: not that by which a derivative gets its first value. */
+/* Marks the contributions that are gathered in thin regions, except those that give a derivative its first value. */
 static void find_thin(Gather *g) {
   for (int f = 0; f < g->x->m->nfields; f++) {
     bool first = g->x->zero[f];
@@ -499,7 +505,7 @@ static void find_thin(Gather *g) {
   }
 }
 
-/* Is there something to gather for the field in thin regions, or elsewhere? */
+/* Are there contributions to the field that are gathered in thin regions (`thin`), or elsewhere? */
 static bool has_some(const Gather *g, int f, bool thin) {
   bool any = false;
   for (int i = 0; i < g->n; i++)
@@ -507,8 +513,8 @@ static bool has_some(const Gather *g, int f, bool thin) {
   return any;
 }
 
-/* The derivative by field `f` behind the second stencil; `over`: of what is gathered from there alone, in a thin
- * region; NULL: of all that is not. */
+/* The derivative with respect to field `f` after the second stencil. over: only contributions from there, gathered in a
+ * thin region; NULL: all that are not gathered in thin regions. */
 static Value *sum_of(Gather *g, Builder *b, int f, const Box *over, Value ***memo) {
   Transpose *x = g->x;
   static const int64_t here[MAX_RANK];
@@ -528,7 +534,7 @@ static Value *sum_of(Gather *g, Builder *b, int f, const Box *over, Value ***mem
   return sum;
 }
 
-/* Room for values of the pieces' code in new code, by piece. */
+/* Memos for copies of the pieces' values in new code, by piece. */
 static Value ***new_memo(Gather *g) {
   Value ***memo = ARENA_ARRAY(g->x->a, Value **, g->st->npieces + 1);
   for (int k = 0; k < g->st->npieces; k++)
@@ -536,7 +542,7 @@ static Value ***new_memo(Gather *g) {
   return memo;
 }
 
-/* The stencils of thin regions for field `f`, one for each. */
+/* Adds the stencils for field `f` that gather in thin regions, one for each region. */
 static void gather_thin(Gather *g, int f) {
   Transpose *x = g->x;
   for (int i = 0; i < g->n; i++) {
@@ -560,7 +566,7 @@ static void gather_thin(Gather *g, int f) {
   }
 }
 
-/* The second stencils, one for each region on which there is something to gather, from field `f` of m on. */
+/* Adds the second stencils: one for each region with values to gather. */
 static void gather(Gather *g) {
   Transpose *x = g->x;
   Module *m = x->m;
@@ -597,7 +603,7 @@ static void gather(Gather *g) {
 
 /* ---- both */
 
-/* Undoes the bodies of all pieces; their contributions come into g->list. */
+/* Undoes the bodies of all pieces; their contributions go to g->list. */
 static void undo_pieces(Gather *g, const int32_t *version, Value *(*seed)(Undo *u, const void *loss),
                         const void *loss) {
   Transpose *x = g->x;
@@ -624,7 +630,7 @@ static void undo_pieces(Gather *g, const int32_t *version, Value *(*seed)(Undo *
   }
 }
 
-/* Finds what the first stencil does with each field. */
+/* Finds how the first stencil treats each field (own, set, whole, hit). */
 static void sort_fields(Gather *g) {
   const Module *m = g->x->m;
   int n = m->nfields + 1;
@@ -651,7 +657,7 @@ static void sort_fields(Gather *g) {
       g->hit[g->list[i].field] = true;
       g->own[g->list[i].field] &= is_here(g, &g->list[i]);
     }
-  /* What is known to be 0 is nowhere so in memory: it is to be written everywhere at once. */
+  /* A derivative that is known to be 0 is not 0 in memory, so the first stencil must write all of it at once. */
   for (int f = 0; f < m->nfields; f++)
     if (g->own[f] && g->x->zero[f])
       for (int i = 0; i < g->n; i++)
@@ -659,7 +665,7 @@ static void sort_fields(Gather *g) {
           g->own[f] = false;
 }
 
-/* Is what contribution number `i` has kept anyway, for a field that is gathered? */
+/* Is the base of contribution number `i` stored anyway, because another field gathers it? */
 static bool is_kept(const Gather *g, int i) {
   bool kept = false;
   for (int j = 0; j < g->n; j++)
@@ -668,8 +674,8 @@ static bool is_kept(const Gather *g, int i) {
   return kept;
 }
 
-/* Has temp fields be gathered, at the point, whose derivatives are made of what is kept anyway: then nothing is stored
- * for them. */
+/* Lets temp fields be gathered, at the point itself, if their derivatives consist of values that are stored anyway;
+ * then nothing is stored for them. */
 static void leave_temps(Gather *g) {
   const Module *m = g->x->m;
   for (int f = 0; f < m->nfields; f++) {

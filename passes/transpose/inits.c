@@ -2,7 +2,7 @@
  * stencils that run once, so they form the one step of that module. */
 #include "passes/transpose/transpose.h"
 
-/* Takes out of the piece what it makes of given fields. */
+/* Removes the targets that are given fields from the piece. */
 static void drop_given(Transpose *x, Piece *p, int n, const char *const *given) {
   Op *yield = p->body->last;
   int kept = 0;
@@ -14,7 +14,7 @@ static void drop_given(Transpose *x, Piece *p, int n, const char *const *given) 
   p->ntargets = yield->noperands = kept;
 }
 
-/* Has box `b` all of the grid's points in the dimensions that field `f` does not have. */
+/* Gives box `b` all of the grid's points in the dimensions that field `f` lacks. */
 static void widen_box(const Module *m, const Field *f, Box *b) {
   for (int d = 0; d < m->grid.rank; d++)
     if (field_lacks(f, d)) {
@@ -23,12 +23,12 @@ static void widen_box(const Module *m, const Field *f, Box *b) {
     }
 }
 
-/* Has field `f` of x->m, which does not have all dimensions, have them: no step writes fields that do not. */
+/* Gives field `f` of x->m all dimensions of the grid, because steps write no field that lacks one. */
 static void widen_field(Transpose *x, int f) {
   Module *m = x->m;
   Field *w = &m->fields[f];
   Side *sides = w->sides ? ARENA_ARRAY(x->a, Side, 2 * MAX_RANK) : NULL;
-  OutsideRule rule = OUTSIDE_NONE; /* all of its dimensions have one, or none has */
+  OutsideRule rule = OUTSIDE_NONE; /* all of its dimensions have a rule, or none has */
   for (int d = 0; d < m->grid.rank; d++)
     if (!field_lacks(w, d) && w->outside[d] != OUTSIDE_NONE)
       rule = OUTSIDE_CLAMP;
@@ -49,8 +49,8 @@ static void widen_field(Transpose *x, int f) {
     w->outside[d] = field_lacks(w, d) ? rule : w->outside[d];
 }
 
-/* The same of all fields that the step sets: at each point of a dimension that it does not have, an init makes of it
- * the same, and the derivatives by these add up. */
+/* Does so for all fields that the step writes. An init then computes the same value at each point of an added
+ * dimension, and the derivatives with respect to these add up. */
 static void widen_fields(Transpose *x) {
   Module *m = x->m;
   for (int i = 0; i < m->nstencils; i++)
@@ -85,8 +85,8 @@ void inits_as_step(Transpose *x, int ngiven, const char *const *given) {
   widen_fields(x);
 }
 
-/* Takes of the `nby` names `by` those that inits read: all but fields that steps change, which count from behind the
- * inits on. Gives their number. */
+/* Keeps those of the `nby` targets `by` that inits read: all except fields that steps change, which count only from
+ * after the inits. Returns their number. */
 static int sources(const Module *m, const By *by, int nby, By *out) {
   int n = 0;
   for (int i = 0; i < nby; i++)
@@ -95,8 +95,8 @@ static int sources(const Module *m, const By *by, int nby, By *out) {
   return n;
 }
 
-/* Does an init of `m` that is run set the field of `by`, which is an input? Its own value is then what is
- * differentiated by, and the init is not undone. */
+/* The init of `m`, among those that run, that sets the field of `by`, an input; NULL: none. The gradient is then with
+ * respect to the field's own value, and the init is not undone. */
 static const Stencil *sets_input(const Module *m, const By *by, int ngiven, const char *const *given) {
   if (by->kind != BY_FIELD || !m->fields[by->index].input || transpose_is_given(m, by->index, ngiven, given))
     return NULL;
@@ -107,7 +107,7 @@ static const Stencil *sets_input(const Module *m, const By *by, int ngiven, cons
   return NULL;
 }
 
-/* The given fields, and those of `by` that are inputs which inits set, into *out; how many. */
+/* The given fields, and those of `by` that are inputs which inits set, in *out. Returns their number. */
 static int given_or_by(Arena *a, const Module *m, const By *by, int nby, int ngiven, const char *const *given,
                        const char ***out) {
   int n = 0;
@@ -120,7 +120,7 @@ static int given_or_by(Arena *a, const Module *m, const By *by, int nby, int ngi
   return n;
 }
 
-/* Does what an init makes of the input field of `by[k]` vary with the others of `by`? */
+/* Does the value that an init gives to the input field of `by[k]` vary with the others of `by`? */
 static bool is_made_of_others(Transpose *x, const By *by, int nby, int k, int ngiven, const char *const *given) {
   Module *m = x->m;
   By *of = ARENA_ARRAY(x->a, By, nby + 1);

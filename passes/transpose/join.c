@@ -1,10 +1,10 @@
-/* join.c: what the pieces of a stencil contribute alike, and which of these are a box together, is gathered once: so a
- * layer's pieces and those beside it share a field of all of the grid, and what is gathered from it does not ask where
- * that lies.
+/* join.c: joins equal contributions of several pieces that form a box, so that they are gathered once. For example, a
+ * layer's pieces and those beside it then share a temp field on the whole grid, and the gathering stencil needs no
+ * tests for their borders.
  *
- * But where thin pieces lie around a large one that contributes one value to several places, as layers do, in which
- * derivatives are stretched in one dimension each, the large one stays alone: then it has one field for these places,
- * where there would be one of all of the grid for each. */
+ * Exception: a large piece that contributes one value to several places, with thin pieces around it (as with layers,
+ * where derivatives are stretched in one dimension each), stays alone. It then has one field for all these places;
+ * otherwise there would be one on the whole grid for each. */
 #include "passes/transpose/gather.h"
 
 #include "passes/base/tuning.h"
@@ -23,7 +23,7 @@ bool is_thin_box(const Gather *g, const Box *box) {
   return thin;
 }
 
-/* Are the factors, the same at all points each, computed alike? */
+/* Are the factors, each the same at all points, computed in the same way? */
 static bool same_factor(const Value *a, const Value *b) {
   if (!a || !b)
     return a == b;
@@ -35,7 +35,7 @@ static bool same_factor(const Value *a, const Value *b) {
   return same;
 }
 
-/* Do the two contribute to the same place of the same field, times the same? */
+/* Do both contributions go to the same place of the same field, with the same factor? */
 static bool is_alike(const Gather *g, const Contribution *a, const Contribution *b) {
   bool same = a->field == b->field && !a->term.where && !b->term.where && a->term.base->type == b->term.base->type;
   for (int d = 0; d < g->x->m->grid.rank; d++)
@@ -43,8 +43,8 @@ static bool is_alike(const Gather *g, const Contribution *a, const Contribution 
   return same && same_factor(a->term.factor, b->term.factor);
 }
 
-/* What contributes as number `i` does, one for each piece, their numbers into `of` by piece, -1: none. left: only of
- * what is behind it in the list, and not joined yet. */
+/* For each piece, the number of its contribution that is like number `i`, into `of`; -1: none. left: only contributions
+ * behind number `i` in the list that are not joined yet. */
 static void alike(const Gather *g, int i, bool left, int *of) {
   for (int k = 0; k < g->st->npieces; k++)
     of[k] = -1;
@@ -54,8 +54,8 @@ static void alike(const Gather *g, int i, bool left, int *of) {
       of[g->list[j].piece] = j;
 }
 
-/* Does piece `k` of those in `of` contribute the same value to another place as well, to which others of these
- * contribute another one than they do here? */
+/* Does piece `k` of those in `of` contribute the same value to another place, too, to which other pieces of `of`
+ * contribute another value than they do here? */
 static bool shares(const Gather *g, const int *of, int k) {
   int *other = ARENA_ARRAY(g->x->a, int, g->st->npieces + 1);
   for (int j = 0; j < g->n; j++) {
@@ -71,7 +71,7 @@ static bool shares(const Gather *g, const int *of, int k) {
   return false;
 }
 
-/* The piece of those in `of` that is better left alone, -1: none. */
+/* The piece of those in `of` that should stay alone, -1: none. */
 static int loner(const Gather *g, const int *of) {
   int large = -1, nlarge = 0, nthin = 0;
   for (int k = 0; k < g->st->npieces; k++) {
@@ -83,8 +83,8 @@ static int loner(const Gather *g, const int *of) {
   return nlarge == 1 && nthin && shares(g, of, large) ? large : -1;
 }
 
-/* Marks in `has` the pieces of those in `of`, piece `first` among them, that are a box together: all, or but for piece
- * `alone` as many as lie at the same place in one dimension. False: none but `first`. */
+/* Marks in `has` pieces of those in `of`, among them `first`, that form a box: all; or, if piece `alone` stays out,
+ * those that have the same range in one dimension. False: there is none besides `first`. */
 static bool together(const Gather *g, const int *of, int first, int alone, bool *has, Box *box) {
   int n = g->st->npieces, rank = g->x->m->grid.rank;
   for (int d = alone < 0 ? -1 : 0; d < (alone < 0 ? 0 : rank); d++) {

@@ -1,21 +1,21 @@
-/* merge.c: stencils that are one in the end: where what a stencil makes is taken at the point alone by a later one on
- * the same region, that becomes a part of it, and the value stays in a register.
+/* merge.c: merges two stencils on the same region if the later one reads results of the earlier one at the point alone.
+ * The value then stays in a register.
  *
  *   stencil wave.gather(p, t)[G]    p = S, t = -q            stencil wave.gather(p, q)[G]   p = S + q, q = -q
  *   stencil history.back(p, q)[G]   p = p + q, q = t    ->
  *
- * So what gathers derivatives by a field goes together with what undoes, at the point, the stencil that had made the
- * field. It is merged if it may stand right behind the other one, or that right before it, which no stencil in between
- * forbids; results do not change by a bit, but that two that only add to the same field may add in another order
- * (only_sums). */
+ * So the stencil that gathers derivatives with respect to a field is merged with the one that undoes, at the point, the
+ * stencil which computed the field. The pass merges two stencils if the later one may stand directly behind the earlier
+ * one, or the earlier one directly before the later one, because no stencil in between forbids it. Results do not
+ * change by a bit, except that two stencils which only add to the same field may add in another order (only_sums). */
 #include "passes/transpose/transpose.h"
 
-/* What a stencil does with field f: it reads it at its points, or at others; it sets it. */
+/* How a stencil uses a field: it reads it at its own points (here), or at others (near); it writes it (sets). */
 typedef struct Touch {
   bool here, near, sets;
 } Touch;
 
-/* What stencil `st` does with field `f` of b. */
+/* How stencil `st` uses field `f` of b. */
 static Touch touch(const Stencil *st, int f) {
   Touch t = {0};
   for (int i = 0; i < st->ntargets; i++)
@@ -33,7 +33,7 @@ static Touch touch(const Stencil *st, int f) {
   return t;
 }
 
-/* Must stencil `b` stay on its side of stencil `a`? */
+/* Does a dependence fix the order of stencils `a` and `b`? */
 static bool hold(const Module *m, const Stencil *a, const Stencil *b) {
   bool any = false;
   for (int f = 0; f < m->nfields && !any; f++) {
@@ -43,7 +43,7 @@ static bool hold(const Module *m, const Stencil *a, const Stencil *b) {
   return any;
 }
 
-/* Is all that piece `p` does with field `f` that it adds to it, at the point? */
+/* Does piece `p` use field `f` only to add to it, at the point? */
 static bool only_adds(const Piece *p, int f) {
   const Value *v = NULL;
   for (const Op *op = p->body->first; op; op = op->next) {
@@ -75,8 +75,7 @@ static bool only_adds(const Piece *p, int f) {
   return true;
 }
 
-/* Is all that the stencils have in common that both add to fields? Then it does not matter which comes first, but for
- * rounding. */
+/* Do the stencils share only fields to which both add? Then their order matters only for rounding. */
 static bool only_sums(const Module *m, const Stencil *a, const Stencil *b) {
   for (int f = 0; f < m->nfields; f++) {
     Touch s = touch(a, f), t = touch(b, f);
@@ -100,8 +99,8 @@ static bool same_regions(const Stencil *a, const Stencil *b) {
   return same;
 }
 
-/* Does stencil `b` take something that stencil `a`, before it, sets, and at the point alone? And does it set nothing
- * else that `a` reads at other points? */
+/* Does stencil `b` read a target of stencil `a`, which stands before it, and only at the point itself? And does `b`
+ * write no other field that `a` reads at other points? */
 static bool follows(const Module *m, const Stencil *a, const Stencil *b) {
   bool takes = false;
   for (int f = 0; f < m->nfields; f++) {
@@ -111,7 +110,7 @@ static bool follows(const Module *m, const Stencil *a, const Stencil *b) {
     if (!s.sets || !t.here)
       continue;
     takes = true;
-    for (int k = 0; k < a->npieces; k++) /* what a piece leaves as it was is not to be had there */
+    for (int k = 0; k < a->npieces; k++) /* values that a piece of a leaves unchanged are not available in it */
       if (piece_target(&a->pieces[k], f) < 0 ||
           a->pieces[k].body->last->operands[piece_target(&a->pieces[k], f)]->type != m->fields[f].type)
         return false;
@@ -119,7 +118,7 @@ static bool follows(const Module *m, const Stencil *a, const Stencil *b) {
   return takes;
 }
 
-/* Piece `a`, and behind it piece `b`, on the same region, which takes what that yields. */
+/* Piece `a` followed by piece `b` on the same region; `b` uses the values that `a` yields. */
 static Piece both(Transpose *x, const Piece *a, const Piece *b) {
   Piece out = {.box = a->box, .loc = a->loc};
   Value **values = NULL;
@@ -150,7 +149,7 @@ static Piece both(Transpose *x, const Piece *a, const Piece *b) {
   return out;
 }
 
-/* Stencil `a`, and behind it stencil `b`. */
+/* Stencil `a` followed by stencil `b`, as one. */
 static Stencil merged(Transpose *x, const Stencil *a, const Stencil *b) {
   Stencil out = *a;
   out.targets = NULL;
@@ -165,8 +164,8 @@ static Stencil merged(Transpose *x, const Stencil *a, const Stencil *b) {
   return out;
 }
 
-/* Merges stencil number `j` of b's into number `i` if it may be; where the one that is left stands depends on what is
- * between them. */
+/* Merges stencil number `j` of b with number `i`, if that is allowed. The stencils between them decide at which of the
+ * two places the result stands. */
 static bool merge(Transpose *x, int i, int j) {
   Module *b = x->b;
   Stencil *list = b->stencils;
@@ -189,7 +188,7 @@ static bool merge(Transpose *x, int i, int j) {
   return true;
 }
 
-/* Takes values out of stencil `st` that nothing reads: of temp fields. */
+/* Removes from stencil `st` the values of temp fields that nothing reads. */
 static void drop_values(const Module *b, Stencil *st, const bool *read) {
   int n = 0;
   for (int t = 0; t < st->ntargets; t++)
@@ -214,7 +213,7 @@ static void drop_values(const Module *b, Stencil *st, const bool *read) {
   st->npieces = n;
 }
 
-/* Takes ops out of `body` whose results nothing takes. */
+/* Removes ops from `body` whose results nothing uses. */
 static void drop_dead(Arena *a, Block *body) {
   bool *used = ARENA_ARRAY(a, bool, block_renumber(body, 0) + 1);
   for (Op *op = body->last, *before; op; op = before) {
@@ -236,7 +235,7 @@ void transpose_merge(Transpose *x) {
   for (int j = 1; j < b->nstencils; j++)
     for (int i = j - 1; i >= 0; i--)
       if (merge(x, i, j)) {
-        j = i ? i - 1 : 0; /* what is merged may be taken by others */
+        j = i ? i - 1 : 0; /* others may read results of the merged stencil */
         break;
       }
   for (int f = 0; f < b->nfields; f++)

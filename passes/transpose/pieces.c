@@ -1,14 +1,14 @@
-/* pieces.c: finds pieces of a stencil that form a box together, such as a layer's pieces and those beside it. */
+/* pieces.c: finds whether pieces of a stencil form a box together, such as a layer's pieces and those beside it. */
 #include "passes/transpose/transpose.h"
 
-/* Where a piece begins or ends in a dimension: from one end of the grid, `from` points. */
+/* The begin or end of a piece in a dimension: `from` points from one end of the grid. */
 typedef struct Cut {
   int end;
   int64_t from;
 } Cut;
 enum { MOST_CUTS = 64 };
 
-/* The cut at `at`. False: how far it is from the ends of the grid is not known. */
+/* The cut at `at`. False: its distance from the ends of the grid is not known. */
 static bool cut_of(const Box *grid, int d, Affine at, Cut *out) {
   out->end = !affine_diff(at, grid->lo[d], &out->from);
   return !out->end || affine_diff(at, grid->hi[d], &out->from);
@@ -16,7 +16,7 @@ static bool cut_of(const Box *grid, int d, Affine at, Cut *out) {
 
 static bool is_before(Cut a, Cut b) { return a.end != b.end ? a.end < b.end : a.from < b.from; }
 
-/* The number of `cut` among the `*n` in order, a new one if it is none of them; -1: there are too many. */
+/* The index of `cut` in the sorted list of `*n`; inserts it if it is new. -1: there are too many. */
 static int cut_number(Cut *list, int *n, Cut cut) {
   int i = 0;
   while (i < *n && is_before(list[i], cut))
@@ -31,8 +31,8 @@ static int cut_number(Cut *list, int *n, Cut cut) {
   return i;
 }
 
-/* The same in dimension `d`: its ends into *out, how many cells there are between all cuts into *cells; volume[k], for
- * piece k, is multiplied by how many it has. */
+/* Does the work for dimension `d`: the ends of the box into *out, the number of cells between all cuts into *cells;
+ * multiplies volume[k], for piece k, by the number of cells that it covers. False: it is no box. */
 static bool along(const Box *grid, const Stencil *st, const bool *has, int d, Box *out, int64_t *cells,
                   int64_t *volume) {
   Cut cuts[MOST_CUTS], lo, hi;

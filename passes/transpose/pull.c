@@ -1,9 +1,10 @@
-/* pull.c: the program that hands derivatives by what fields are behind the last step back to what a run begins with. It
- * is the program with other losses: the sum over fields x of x times x.pull, an input field with the derivatives by x.
- * So its gradient is what is asked for, and all that computes gradients takes it as it is. */
+/* pull.c: makes the program that carries given derivatives with respect to fields after the last step back to the
+ * inputs of a run (a vector-Jacobian product). It is the program with another loss: the sum over fields x of x times
+ * x.pull, an input field with the derivatives with respect to x. So its gradient is the wanted product, and everything
+ * that computes gradients can be used as it is. */
 #include "passes/transpose/transpose.h"
 
-/* Is a value of type `t` made of floats, all of them? */
+/* Does type `t` consist of floats only? */
 static bool is_float(const Module *m, Type t) {
   for (int i = 0; i < type_components(m, t); i++)
     if (!type_is_float(type_component(m, t, i)))
@@ -11,7 +12,7 @@ static bool is_float(const Module *m, Type t) {
   return true;
 }
 
-/* Does field `f` have values between steps, and floats? False after reporting that it does not. */
+/* Has field `f` values between steps, and floats? False after reporting that it has not. */
 static bool check_field(PassContext *c, const Module *m, int f, const char *name) {
   const char *why = f < 0                             ? "is no field of the program"
                     : m->fields[f].temp               ? "is a temp field, which holds nothing between steps"
@@ -22,7 +23,7 @@ static bool check_field(PassContext *c, const Module *m, int f, const char *name
   return !why;
 }
 
-/* The sum of the products of the floats that `x` and `y`, of type `t`, are made of, in f64. */
+/* The sum of the products of the corresponding floats in `x` and `y`, of type `t`, in f64. */
 static Value *product(Builder *b, const Module *m, Type t, Value *x, Value *y) {
   const Composite *k = type_composite(m, t);
   Value *sum = NULL;
@@ -36,7 +37,7 @@ static Value *product(Builder *b, const Module *m, Type t, Value *x, Value *y) {
   return sum;
 }
 
-/* Adds field NAME.pull and the loss of field `f` times it, at each point once. */
+/* Adds field NAME.pull, and a loss: field `f` times it, each point once. */
 static void add_loss(Module *m, int f) {
   static const int64_t here[MAX_RANK];
   Field bar = {.name = arena_printf(m->arena, "%s.pull", m->fields[f].name), .type = m->fields[f].type};
@@ -55,12 +56,12 @@ static void add_loss(Module *m, int f) {
   ARENA_PUSH(m->arena, m->losses, m->nlosses, l);
 }
 
-/* Adds `name` to what is differentiated by. False after reporting why not. */
+/* Adds `name` to the gradient's targets. False after reporting why that is not possible. */
 static bool add_by(PassContext *c, Module *m, const char *name) {
   By by = {.kind = BY_FIELD, .may_be_idle = true, .index = module_find_field(m, name)};
   int array = module_find_param_array(m, name), scalar = module_find_scalar(m, name);
   bool kept = array >= 0 && m->param_arrays[array].role == ARRAY_STATE && m->param_arrays[array].first >= 0;
-  scalar = kept ? m->param_arrays[array].first : scalar; /* what it is before the first step */
+  scalar = kept ? m->param_arrays[array].first : scalar; /* its value before the first step */
   if (by.index < 0 && array >= 0 && !kept) {
     const ParamArray *a = &m->param_arrays[array];
     by.kind = BY_ARRAY;

@@ -1,11 +1,12 @@
-/* replay.c: what fields were at places within a step. A field that a stencil changes has another version from there on:
- * a temp field of the backward step, computed again from what fields were at the step's start, if it is needed; or, of
- * the last one, an input field, if it is among those that are handed over. */
+/* replay.c: makes values of fields at places within a step available to the backward step. A field that a stencil
+ * changes has another *version* from there on. If a version is needed, it is a temp field of the backward step,
+ * computed again from the fields at the step's start; or, for the last version, an input field, if the field is among
+ * those that are handed over from the later step. */
 #include "passes/transpose/transpose.h"
 
 #include <string.h>
 
-/* A new version of field `f` of m, as stencil number `s` leaves it. */
+/* Adds a version of field `f` of m, its value after stencil number `s`. */
 static int32_t new_version(Transpose *x, int f, int s) {
   Field v = x->m->fields[f];
   v.name = arena_printf(x->a, "%s.%d", v.name, s);
@@ -15,7 +16,7 @@ static int32_t new_version(Transpose *x, int f, int s) {
   return transpose_field(x, v);
 }
 
-/* What the step leaves in field `f` of m, as an input field of b. */
+/* Adds the input field of b with the value of field `f` of m after the step. */
 static int32_t handed_version(Transpose *x, int f) {
   Field v = x->m->fields[f];
   v.name = arena_printf(x->a, "%s.after", v.name);
@@ -24,7 +25,7 @@ static int32_t handed_version(Transpose *x, int f) {
   return x->after[f] = transpose_field(x, v);
 }
 
-/* Does a stencil behind number `s` change field `f`? */
+/* Does a stencil behind number `s` write field `f`? */
 static bool changes_later(const Module *m, int s, int f) {
   for (int r = s + 1; r < m->nstencils; r++)
     for (int t = 0; t < m->stencils[r].ntargets; t++)
@@ -33,7 +34,7 @@ static bool changes_later(const Module *m, int s, int f) {
   return false;
 }
 
-/* Is what stencil number `s` leaves in field `f` needed, and not handed over? */
+/* Must the value of field `f` after stencil number `s` be computed: is it needed, and not handed over? */
 static bool is_made(const Transpose *x, int s, int f) {
   int32_t v = x->before[s + 1][f];
   return x->needed[v] && v != x->after[f];
@@ -60,7 +61,7 @@ void replay_versions(Transpose *x) {
   }
 }
 
-/* Does one piece of `st` set all of `field`? */
+/* Does one piece of `st` write all of `field`? */
 static bool sets_all(const Module *m, const Stencil *st, int field) {
   for (int k = 0; k < st->npieces; k++)
     if (piece_target(&st->pieces[k], field) >= 0 && box_equal(&st->pieces[k].box, &m->fields[field].box))
@@ -68,7 +69,7 @@ static bool sets_all(const Module *m, const Stencil *st, int field) {
   return false;
 }
 
-/* Adds to `st` a piece on `box` in which field `to` becomes what `from` is. */
+/* Adds to `st` a piece on `box` that copies field `from` to field `to`. */
 static void add_copy(Transpose *x, Stencil *st, const Box *box, int32_t to, int32_t from) {
   static const int64_t here[MAX_RANK];
   Piece p = {.box = *box, .body = block_new(x->a, NULL), .loc = st->loc};
@@ -81,8 +82,8 @@ static void add_copy(Transpose *x, Stencil *st, const Box *box, int32_t to, int3
   ARENA_PUSH(x->a, st->pieces, st->npieces, p);
 }
 
-/* Adds the stencils that make version `to` of `field`, of stencil number `s`, what the version before was, where the
- * step has given it values: a temp field where stencils before have. */
+/* Adds the stencils that copy the previous version of `field` to version `to`, that of stencil number `s`, where the
+ * step has given it values: for a temp field, where earlier stencils have. */
 static void copy_version(Transpose *x, int s, int field, int32_t to, int *n, Stencil **list) {
   const Module *m = x->m;
   int32_t from = x->before[s][field];
@@ -99,7 +100,7 @@ static void copy_version(Transpose *x, int s, int field, int32_t to, int *n, Ste
   }
 }
 
-/* Stencil number `s` with those of its targets whose versions are needed. */
+/* Stencil number `s` with only those targets whose versions must be computed. */
 static Stencil again(Transpose *x, int s) {
   const Stencil *st = &x->m->stencils[s];
   const int32_t *after = x->before[s + 1];
@@ -128,7 +129,7 @@ static Stencil again(Transpose *x, int s) {
   return out;
 }
 
-/* The stencils that compute what stencil number `s` leaves, as far as it is needed. */
+/* The stencils that compute the needed results of stencil number `s`. */
 static void replay(Transpose *x, int s, int *n, Stencil **list) {
   const Stencil *st = &x->m->stencils[s];
   bool any = false;
@@ -144,7 +145,7 @@ static void replay(Transpose *x, int s, int *n, Stencil **list) {
 
 void replay_stages(Transpose *x, int *n, Stage **list) {
   const Module *m = x->m;
-  Stage *last = NULL; /* the stages from the last to the first, so that it is known what each needs */
+  Stage *last = NULL; /* the stages in reverse order, so that the needs of later ones are known */
   int nlast = 0;
   for (int s = m->nstencils - 1, u = m->nupdates - 1; s >= 0 || u >= 0;) {
     Stencil *own = NULL;

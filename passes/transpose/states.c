@@ -1,8 +1,9 @@
-/* states.c: numbers that the step updates, backwards. The derivative by such a number is one, too, that the backward
- * step updates: NAME.bar. A stencil that reads the number leaves at each point what that contributes, in a field of its
- * region, and an update adds up these. An update is undone as a loss is, whose factor is the derivative by its number;
- * that is 0 then, and what the update's own reads of numbers contribute is added. Of `min` and `max` over a region only
- * the point counts that gave the value, the first in order if there are several. */
+/* states.c: undoes updates of numbers (scalars that the step updates). The derivative with respect to such a number is
+ * itself a number that the backward step updates: NAME.bar. A stencil that reads the number stores each point's
+ * contribution to that derivative in a field on its region, and an update adds these up. An update is undone like a
+ * loss whose factor is the derivative with respect to its number; that derivative is then set to 0, and the
+ * contributions of the numbers that the update itself reads are added. For `min` and `max` over a region only the point
+ * counts that gave the value, the first in order if there are several. */
 #include "passes/transpose/transpose.h"
 
 /* The first point of the grid, or with `each` that of each member, at which updates of numbers alone are computed. */
@@ -13,14 +14,14 @@ static Box first_point(const Module *m, bool each) {
   return b;
 }
 
-/* Has each member an element of array `state` of the backward module for itself? */
+/* Has array `state` of the backward module an element for each member? */
 static bool is_each(const Transpose *x, int32_t state) { return x->b->param_arrays[state].each; }
 
 /* ---- the program's stages */
 
 void transpose_stencil(Transpose *x, Stencil st) { ARENA_PUSH(x->a, x->stages, x->nstages, ((Stage){.stencil = st})); }
 
-/* Adds an update of the backward module's array `state` to the list of stages. */
+/* Adds an update of array `state` of the backward module to the stages. */
 static void add_update(Transpose *x, int32_t state, Opcode op, const Box *over, Block *body) {
   Stage s = {.is_update = true, .update = {.state = state, .op = op, .over = *over, .body = body}};
   s.update.type = x->b->param_arrays[state].type;
@@ -28,7 +29,7 @@ static void add_update(Transpose *x, int32_t state, Opcode op, const Box *over, 
   ARENA_PUSH(x->a, x->stages, x->nstages, s);
 }
 
-/* Puts stage `s` behind those that module `b` has. *behind: a stencil stands behind the last update. */
+/* Puts stage `s` behind the stages of module `b`. *behind: is there a stencil behind the last update? */
 static void put_stage(Module *b, Stage *s, int32_t *stage, bool *behind) {
   if (s->is_update) {
     *stage += *behind;
@@ -62,7 +63,7 @@ bool transpose_previous(const Module *m, int *stencil, int *update) {
 
 /* ---- numbers as they were */
 
-/* Code that reads array `array` of the backward module: the number of the point's member, where each has its own. */
+/* Code that reads array `array` of the backward module: the element of the point's member, if each member has one. */
 static Value *read_state(Transpose *x, Builder *b, int32_t array) {
   Value *at = is_each(x, array) ? build_dim(b, OP_INDEX, 0) : build_int(b, TY_I64, 0);
   return build_element(b, x->b->param_arrays[array].type, array, at);
@@ -90,7 +91,7 @@ Value *state_value(Undo *u, int32_t array) {
   return made[code->last->operands[0]->id];
 }
 
-/* The value that update `up` has at a point, in code `u`, whose body is its. */
+/* The value of update `up` at a point, as the code of the returned Undo. */
 static Undo each_value(Transpose *x, const Update *up, const int32_t *version) {
   Undo u = {.x = x, .body = up->body, .version = version, .b = builder_at_end(x->a, block_new(x->a, NULL))};
   u.clone = ARENA_ARRAY(x->a, Value *, block_renumber(up->body, 0) + 1);
@@ -109,7 +110,7 @@ bool update_again(Transpose *x, int number, const int32_t *version, Stage *out) 
   *out = (Stage){.is_update = true, .update = *up};
   out->update.body = u.b.block;
   for (const Op *op = u.b.block->first; op; op = op->next)
-    if (op->code == OP_ACCESS && x->b->fields[op->sym].temp) { /* an update reads none */
+    if (op->code == OP_ACCESS && x->b->fields[op->sym].temp) { /* an update reads no temp field */
       x->b->fields[op->sym].temp = false;
       ARENA_PUSH(x->a, x->b->inits, x->b->ninits, transpose_zero(x, op->sym));
     }
@@ -118,8 +119,8 @@ bool update_again(Transpose *x, int number, const int32_t *version, Stage *out) 
 
 /* ---- what is contributed */
 
-/* A new array of the backward module, a number, one for each member where array `like` has that, that each step gives
- * a value before it reads it. */
+/* Adds to the backward module an array for a number (one for each member if array `like` has that) that each step
+ * writes before it reads it. */
 static int32_t passing_state(Transpose *x, const char *name, Type t, int32_t like) {
   Module *b = x->b;
   ParamArray a = {.extent = b->param_arrays[like].extent, .type = t, .role = ARRAY_STATE, .first = -1};
@@ -129,8 +130,7 @@ static int32_t passing_state(Transpose *x, const char *name, Type t, int32_t lik
   return b->nparam_arrays - 1;
 }
 
-/* Code that yields what field `field` of the backward module has at the point, plus `to` of its arrays (-1: nothing).
- */
+/* Code that yields the value of field `field` of the backward module at the point, plus array `to` (-1: without). */
 static Block *field_body(Transpose *x, int32_t field, int32_t to) {
   static const int64_t here[MAX_RANK];
   Block *body = block_new(x->a, NULL);
@@ -142,7 +142,7 @@ static Block *field_body(Transpose *x, int32_t field, int32_t to) {
   return body;
 }
 
-/* Adds array `sum` of the backward module to array `to`; sum -1: makes it 0. */
+/* Adds array `sum` of the backward module to array `to`; sum -1: sets it to 0. */
 static void add_state(Transpose *x, int32_t to, int32_t sum) {
   Box point = first_point(x->m, is_each(x, to));
   Block *body = block_new(x->a, NULL);
@@ -170,20 +170,21 @@ void states_add_shares(Transpose *x) {
 
 /* ---- updates */
 
-/* The derivative by what an update adds up: that by its number, where the place is the one that gave the value. */
+/* The derivative with respect to the value that an update combines: that with respect to its number, at the place that
+ * gave the value. */
 typedef struct UpdateSeed {
-  int32_t bar, at; /* arrays of the backward module; at -1: all places do */
+  int32_t bar, at; /* arrays of the backward module; at -1: all places count */
   const Box *over;
-  int64_t every; /* it is made when so many steps are done alone; 0: always */
-  bool first;    /* it counts in the first member alone */
+  int64_t every; /* the update is made only when a multiple of this number of steps is done; 0: always */
+  bool first;    /* only the first member counts */
 } UpdateSeed;
 
-/* Have `every` steps been done, or a multiple, when `n` are? */
+/* Builds the test that `n`, the number of steps done, is a multiple of `every`. */
 static Value *is_due(Builder *b, int64_t every, Value *n) {
   return build2(b, OP_EQ, build2(b, OP_REM, n, build_int(b, TY_I64, every)), build_int(b, TY_I64, 0));
 }
 
-/* The number of the point in `over`, row by row. */
+/* Builds the number of the point in `over`, row by row. */
 static Value *place_in(Transpose *x, Builder *b, const Box *over) {
   Value *at = NULL;
   for (int d = 0; d < x->m->grid.rank; d++) {
@@ -209,9 +210,9 @@ static Value *update_seed(Undo *u, const void *seed) {
   return build3(&u->b, OP_SELECT, here, bar, build_float(&u->b, TY_F64, 0));
 }
 
-/* The array that has the number of the point which gave the value of `up`, a minimum or maximum, for each member if the
- * array `bar` of its derivative has that: the values of all points are kept in a field, so that they are the same bits
- * when they are compared. */
+/* The array with the number of the point that gave the value of `up`, a minimum or maximum; one for each member if the
+ * array `bar` of its derivative has that. A field keeps the values of all points, so that the same bits are
+ * compared. */
 static int32_t chosen_place(Transpose *x, const Update *up, const int32_t *version, int32_t bar) {
   Stencil st = {.name = arena_printf(x->a, "%s.each", update_name(x->m, up)), .loc = up->loc};
   Undo u = each_value(x, up, version);
@@ -242,7 +243,7 @@ void undo_update(Transpose *x, int number, const int32_t *version) {
   if (!update_is_point(up) && up->op != OP_ADD)
     seed.at = chosen_place(x, up, version, seed.bar);
   Piece p = {.box = up->over, .body = up->body, .loc = up->loc};
-  if (x->m->members && !up->each && update_is_point(up)) { /* stencils have all members */
+  if (x->m->members && !up->each && update_is_point(up)) { /* stencils compute all members */
     p.box.hi[0] = x->m->grid.hi[0];
     seed.first = true;
   }
@@ -252,7 +253,7 @@ void undo_update(Transpose *x, int number, const int32_t *version) {
   states_add_shares(x);
 }
 
-/* Has the derivative by the value of `r` be 0 where that was made when u->number steps were done. */
+/* Sets the derivative with respect to the value of `r` to 0 in the steps in which that value was computed. */
 static void clear_reduced(Transpose *x, const Reduction *r, int32_t bar) {
   Box point = first_point(x->m, is_each(x, bar));
   Block *body = block_new(x->a, NULL);

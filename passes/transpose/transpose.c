@@ -19,7 +19,8 @@ int32_t transpose_field(Transpose *x, Field f) {
   return b->nfields - 1;
 }
 
-/* Has `code` read launch-time array to[s] where it reads scalar s, if to[s] >= 0. *any: it does. */
+/* Replaces reads of each scalar s with to[s] >= 0 in `code` by reads of launch-time array to[s], and sets
+ * any[to[s]]. */
 static void read_array(Arena *a, Block *code, const int32_t *to, bool *any) {
   for (Op *op = code->first, *next; op; op = next) {
     next = op->next;
@@ -33,8 +34,8 @@ static void read_array(Arena *a, Block *code, const int32_t *to, bool *any) {
   }
 }
 
-/* Has the step read numbers that are reduced between steps as numbers of its own, which it does not change. Those
- * reductions, in new memory, into *out; how many. */
+/* Makes the step read the values of reductions between steps as numbers of its own, which it does not change. The
+ * reductions that it reads go to *out. Returns their number. */
 static int watch(Module *m, Reduction **out) {
   int32_t *to = ARENA_ARRAY(m->arena, int32_t, m->nscalars + 1);
   int n = 0, room = m->nparam_arrays + m->nreductions + 1;
@@ -59,8 +60,8 @@ static int watch(Module *m, Reduction **out) {
   return n;
 }
 
-/* The losses that count as reductions of `m`, in place of all others, each with a scalar of its name; behind them the
- * `n` at `watched`, which the step reads. */
+/* Replaces the reductions of `m` by its losses with a factor other than 0, each with a scalar of its name, and behind
+ * them the `n` reductions `watched`, which the step reads. */
 static void take_losses(Module *m, int n, const Reduction *watched) {
   m->nreductions = m->nprobes = 0;
   m->reductions = NULL;
@@ -114,7 +115,7 @@ bool transpose_is_given(const Module *m, int field, int n, const char *const *gi
   return false;
 }
 
-/* Levels that become what their field is before the first step, into the facts. */
+/* Notes in the facts the levels that get their field's value before the first step. */
 static void note_filled(const Transpose *x, int n, const char *const *given, AdjointFacts *facts) {
   const Module *m = x->m;
   for (int f = 0; f < m->nfields; f++) {
@@ -138,14 +139,14 @@ bool transpose_writes(const Module *m, int field) {
   return false;
 }
 
-/* A field of derivatives, by what `like` is or NULL. Of a dimension that this does not have it has all points of the
- * grid, each with what it contributes; who takes it adds them up. */
+/* Adds a field for derivatives with respect to `like` (NULL: a scalar). In a dimension that `like` lacks it has all
+ * points of the grid, each with its contribution; the user adds them up. */
 static int32_t bar_field(Transpose *x, const char *of, Type t, const Field *like) {
   const Box *grid = &x->m->grid;
   Field f = {.name = arena_printf(x->a, "%s.bar", of), .type = t, .box = like ? like->box : *grid};
   f.temp = like && like->temp;
   for (int d = 0; d < MAX_RANK; d++) {
-    /* It is read at points it has alone; but grids are cut only where all fields go around. */
+    /* It is read only at points that it has; but a cut grid requires that all fields continue periodically. */
     bool around = like && d < grid->rank && like->outside[d] == OUTSIDE_PERIODIC;
     f.outside[d] = around ? OUTSIDE_PERIODIC : OUTSIDE_CONST;
     if (like && d < grid->rank && field_lacks(like, d)) {
@@ -156,7 +157,7 @@ static int32_t bar_field(Transpose *x, const char *of, Type t, const Field *like
   return transpose_field(x, f);
 }
 
-/* Starts the backward module: its fields are the forward ones, as inputs; what they are behind the last step; and
+/* Begins the backward module: its fields are the forward fields, as inputs, their values after the last step, and the
  * derivatives, which are 0 at first. */
 static void make_fields(Transpose *x) {
   Module *m = x->m;
@@ -214,14 +215,14 @@ Stencil transpose_zero(Transpose *x, int32_t field) {
 
 /* ---- losses */
 
-/* Is the loss due, `n` steps being done? NULL: always. */
+/* Builds the test that the loss is due after `n` steps. NULL: it always is. */
 static Value *due(Builder *b, const Loss *l, Value *n) {
   if (l->every <= 1)
     return NULL;
   return build2(b, OP_EQ, build2(b, OP_REM, n, build_int(b, TY_I64, l->every)), build_int(b, TY_I64, 0));
 }
 
-/* The derivative by what the loss adds up at a point: its factor, when it is due. */
+/* The derivative with respect to the loss's value at a point: its factor if it is due, else 0. */
 static Value *loss_seed(Undo *u, const void *loss) {
   const Loss *l = loss;
   Builder *b = &u->b;
@@ -231,8 +232,8 @@ static Value *loss_seed(Undo *u, const void *loss) {
   return is_due ? build3(b, OP_SELECT, is_due, factor, build_float(b, TY_F64, 0)) : factor;
 }
 
-/* What the loss that is reduction `r` of m adds up, as a reduction of b: before the first step, of what fields are
- * behind the last one, or behind step k of what they were when N - k steps were done. */
+/* Adds the loss that is reduction `r` of m as a reduction of b. It is evaluated before the first step, on the fields
+ * after the last forward step; or after step k, on the fields after N - k forward steps. */
 static void add_value(Transpose *x, const Loss *l, const Reduction *r) {
   Reduction out = *r;
   out.body = block_new(x->a, NULL);
@@ -251,7 +252,7 @@ static void add_value(Transpose *x, const Loss *l, const Reduction *r) {
   ARENA_PUSH(x->a, x->b->reductions, x->b->nreductions, out);
 }
 
-/* Undoes the losses and has them evaluated. `source` has them as they were read. */
+/* Undoes the losses, and adds the reductions that evaluate them. `source` has the losses as they were read. */
 static void add_losses(Transpose *x, const Module *source, AdjointFacts *facts) {
   for (int i = 0; i < x->m->nreductions && !x->failed; i++) {
     const Reduction *r = &x->m->reductions[i];
@@ -272,7 +273,7 @@ static void add_losses(Transpose *x, const Module *source, AdjointFacts *facts) 
 
 /* ---- the step */
 
-/* Gives each stencil of the step a name of its own, which schedules tell them by. */
+/* Makes the names of the step's stencils unique, because schedules refer to them. */
 static void name_apart(Transpose *x) {
   Stencil *list = x->b->stencils;
   for (int i = 0; i < x->b->nstencils; i++) {
@@ -286,7 +287,7 @@ static void name_apart(Transpose *x) {
   }
 }
 
-/* All of the step, and the inits. */
+/* Builds the whole step, and the inits. */
 static void make_step(Transpose *x, const Module *source, AdjointFacts *facts) {
   Module *b = x->b, *m = x->m;
   replay_versions(x);
@@ -317,7 +318,7 @@ static void make_step(Transpose *x, const Module *source, AdjointFacts *facts) {
   name_apart(x);
 }
 
-/* ---- what is there for nothing */
+/* ---- fields and arrays that nothing uses */
 
 enum { CODE_STEP = CODE_INITS | CODE_STENCILS | CODE_REDUCTIONS | CODE_UPDATES };
 
@@ -352,7 +353,7 @@ static void stencils_targets(int n, Stencil *st, bool *used, const int32_t *to) 
   }
 }
 
-/* Takes fields that nothing uses out of b. */
+/* Removes fields that nothing uses from b. */
 static void drop_fields(Transpose *x) {
   Module *b = x->b;
   bool *used = ARENA_ARRAY(x->a, bool, b->nfields + 1);
@@ -388,7 +389,7 @@ static void drop_fields(Transpose *x) {
   b->nfields = n;
 }
 
-/* Has the reductions' scalars be those of b's reductions alone. */
+/* Notes the facts about fields and scalars for the launcher. */
 static void note_facts(Transpose *x, AdjointFacts *facts) {
   const Module *m = x->m;
   for (int f = 0; f < m->nfields; f++) {
@@ -411,7 +412,7 @@ static void note_facts(Transpose *x, AdjointFacts *facts) {
                  ((AdjointField){arena_printf(x->a, "%s.bar", m->scalars[s].name), m->scalars[s].name}));
 }
 
-/* The backward module of x->m, with its facts. False after reporting what has no derivative. */
+/* Makes the backward module of x->m, with its facts. False after reporting a value without a derivative. */
 static bool make_module(Transpose *x, const Module *source) {
   make_fields(x);
   make_step(x, source, x->facts);
@@ -424,7 +425,7 @@ static bool make_module(Transpose *x, const Module *source) {
   return true;
 }
 
-/* What is made, verified. */
+/* The resulting module, verified and simplified. */
 static Module *verified(Transpose *x) {
   return module_verify(x->b, x->c->diags) ? x->c->run(x->c, NULL, "simplify", x->b) : NULL;
 }
@@ -433,10 +434,10 @@ Module *transpose_finish(Transpose *x, const Module *source) { return make_modul
 
 /* ---- what is to be known of each step */
 
-/* How many points a dimension of a field has, where its extent is not known: many. */
+/* The assumed number of points in a dimension whose extent is not known. */
 static const double MANY_POINTS = 1000;
 
-/* About how many bytes field `f` of m has. */
+/* The approximate size of field `f` of m in bytes. */
 static double weight(const Module *m, const Field *f) {
   double n = type_size(f->type);
   for (int d = 0; d < m->grid.rank; d++) {
@@ -455,7 +456,7 @@ static bool is_among(int n, const AdjointField *list, const char *from) {
   return false;
 }
 
-/* About how many bytes of each step a module with these facts takes. */
+/* The approximate number of bytes of each step that a module with these facts needs. */
 static double bytes_of_step(const Module *m, const AdjointFacts *facts) {
   double sum = 0;
   for (int f = 0; f < m->nfields; f++)
@@ -465,8 +466,9 @@ static double bytes_of_step(const Module *m, const AdjointFacts *facts) {
   return sum;
 }
 
-/* Makes the module of which as little as can be must be known of each step: with all fields handed over as they are
- * behind it, then without those that are known for nothing else, if what they are made of again is less. */
+/* Makes the module that needs the fewest bytes of each step: first with all fields handed over from the later step;
+ * then, one by one, without those that are known for no other reason, if the inputs to compute them again are
+ * smaller. */
 static Module *choose_handed(Transpose *x, const Module *source) {
   const AdjointFacts begun = *x->facts;
   Module *m = x->m;
@@ -527,7 +529,7 @@ Module *transpose_module(PassContext *c, const Module *source, int ngiven, const
   return choose_handed(&x, source);
 }
 
-/* The pass: of a program none of whose fields are given. */
+/* The pass, for a program without given fields. */
 Module *pass_transpose(PassContext *c, Module *m, int n, const PassOption *o) {
   AdjointFacts facts;
   (void)n, (void)o;

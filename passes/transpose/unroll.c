@@ -1,26 +1,30 @@
-/* unroll.c: the step of a program with repeats and updates without repeats, and without those updates whose numbers
- * have no derivative. Repeats of a constant number of rounds are written out. Where code reads a number that the step
- * updates, it computes what the updates come to; of a number that is kept from step to step, that begins with an array
- * of what it was when so many steps were done, which the launcher fills: NAME.steps. So does an update whose value is
- * computed of points, if it is the last of the step: its number is what it is one step later. A number that changes
- * with what the gradient is to is read as what it is at that place in the step instead, a launch-time array of its own,
- * and so is one of which it is not known what it was there; the updates that make these stay in the step. */
+/* unroll.c: unrolls the repeats of a program's step, and removes the updates whose numbers have no derivative.
+ *
+ * - Repeats must have a constant number of rounds.
+ * - Code that reads a number which the step updates computes it from the updates instead. For a number that is kept
+ *   from step to step, this begins with an array of its values after each number of steps, NAME.steps, which the
+ *   launcher fills.
+ * - The same holds for an update that reduces over points, if it is the last one of the step: its number is the array's
+ *   value one step later.
+ * - A number that depends on a target of the gradient is read as its value at that place in the step: a launch-time
+ *   array of its own. So is a number whose value there cannot be computed. The updates that compute these stay in the
+ *   step. */
 #include "passes/transpose/transpose.h"
 
 #include <string.h>
 
-/* No more stencils than these are written out. */
+/* The most stencils of the unrolled step. */
 enum { MOST_STENCILS = 256 };
 
-/* What comes next in the written out step. */
+/* A stage of the unrolled step. */
 typedef struct Item {
   bool update;
   int index;
 } Item;
 
-/* By launch-time array that the step updates: the code that computes the number as it is now (NULL: that is not known),
- * and the array that stands for it as it is now (-1: none so far); how many updates are still to come. used: its values
- * of all steps are needed. bar: the array with the derivative by it, -1: it has none. */
+/* By launch-time array that the step updates: code: computes the number's present value (NULL: not known); version: the
+ * array that stands for the present value (-1: none so far); left: the number of updates still to come; used: its
+ * values in all steps are needed; bar: the array with the derivative with respect to it, -1: none. */
 typedef struct Now {
   Block *code;
   int32_t version, bar;
@@ -36,15 +40,15 @@ typedef struct Unroll {
   Now *now;
   const bool *changing;
   int nversions;
-  StateVersion *versions; /* of launch-time arrays from number narrays on */
+  StateVersion *versions; /* by launch-time array, from number narrays on */
   int nupdates;
-  Update *updates; /* those that stay */
+  Update *updates; /* those that stay in the step */
   bool failed;
 } Unroll;
 
 /* ---- order */
 
-/* The stage of what comes next, a stencil or an update; INT32_MAX: nothing does. */
+/* The stage of the next stencil, or update; INT32_MAX if there is none. */
 static int32_t next_stencil(const Unroll *u) { return u->i < u->m->nstencils ? u->m->stencils[u->i].stage : INT32_MAX; }
 static int32_t next_update(const Unroll *u) {
   return u->next < u->m->nupdates ? u->m->updates[u->next].stage : INT32_MAX;
@@ -52,7 +56,7 @@ static int32_t next_update(const Unroll *u) {
 
 static void write_stages(Unroll *u, int around, int32_t last);
 
-/* Writes the rounds of repeat `r`, and leaves what comes behind it as the next. */
+/* Emits the rounds of repeat `r`, and moves on to the stages behind it. */
 static void write_rounds(Unroll *u, int r) {
   const Repeat *x = &u->m->repeats[r];
   int first = u->i, update = u->next;
@@ -74,7 +78,7 @@ static void write_rounds(Unroll *u, int r) {
     u->next++;
 }
 
-/* Writes what comes next, as far as its stage is not beyond `last`, in repeat `around` (-1: the step). */
+/* Emits the next stages, up to stage `last`, within repeat `around` (-1: the step). */
 static void write_stages(Unroll *u, int around, int32_t last) {
   while (!u->failed) {
     int32_t stencil = next_stencil(u), update = next_update(u), stage = update <= stencil ? update : stencil;
@@ -102,8 +106,8 @@ static void write_stages(Unroll *u, int around, int32_t last) {
 
 /* ---- numbers */
 
-/* Code that reads array `array`, of what the number was, at the number of the step plus `later`: the one of the point's
- * member, where each has its own. */
+/* Code that reads array `array`, with the values of a number in all steps, at the step's number plus `later`; for the
+ * point's member, if each member has a number. */
 static Block *of_steps(const Unroll *u, int array, int later) {
   const ParamArray *a = &u->m->param_arrays[array];
   Block *code = block_new(u->m->arena, NULL);
@@ -122,7 +126,7 @@ static bool is_state(const Module *m, const Op *op) {
   return op->code == OP_ELEMENT && m->param_arrays[op->sym].role == ARRAY_STATE;
 }
 
-/* Writes `code`, which yields one value, at `b`: that value. */
+/* Copies `code`, which yields one value, to `b`. Returns the value. */
 static Value *insert(Builder *b, Block *code) {
   Value **made = ARENA_ARRAY(b->arena, Value *, block_renumber(code, 0) + 1);
   for (Op *op = code->first; op != code->last; op = op->next) {
@@ -140,7 +144,8 @@ static Value *insert(Builder *b, Block *code) {
   return made[code->last->operands[0]->id];
 }
 
-/* A launch-time array that stands for number `of`, or a derivative by it: `first` is as that of ParamArray. */
+/* Adds a launch-time array that stands for number `of`, or for a derivative with respect to it; `first` as in
+ * ParamArray. */
 static int32_t new_state(Unroll *u, const ParamArray *of, const char *name, Type t, int32_t first, StateVersion what) {
   Module *m = u->m;
   ParamArray a = {.name = name, .type = t, .extent = of->extent, .role = ARRAY_STATE, .first = first, .each = of->each};
@@ -149,7 +154,7 @@ static int32_t new_state(Unroll *u, const ParamArray *of, const char *name, Type
   return m->nparam_arrays - 1;
 }
 
-/* The array that stands for number `state` as it is now. */
+/* The array that stands for the present value of number `state`. */
 static int32_t version_of(Unroll *u, int32_t state) {
   Now *now = &u->now[state];
   const ParamArray *a = &u->m->param_arrays[state];
@@ -159,8 +164,9 @@ static int32_t version_of(Unroll *u, int32_t state) {
   return now->version;
 }
 
-/* A copy of `body` that computes the numbers it reads, those that change with what the gradient is to as well if
- * `wholly`; else it reads what stands for these, and for those that are not known. NULL: *unknown is not known. */
+/* A copy of `body` that computes the numbers which it reads. wholly: also those that depend on a target of the
+ * gradient; otherwise it reads the arrays that stand for these, and for numbers that cannot be computed. NULL: the
+ * number read by *unknown cannot be computed. */
 static Block *resolved(Unroll *u, Block *body, bool wholly, const Op **unknown) {
   Arena *a = u->m->arena;
   block_renumber(body, 0);
@@ -185,7 +191,7 @@ static Block *resolved(Unroll *u, Block *body, bool wholly, const Op **unknown) 
   return out;
 }
 
-/* The value of code of constants alone, as code; else the code. */
+/* If `code` depends on constants only, code that yields its value, else `code`. */
 static Block *folded(const Unroll *u, Block *code) {
   Const *value = ARENA_ARRAY(u->m->arena, Const, block_renumber(code, 0) + 1), in[8];
   for (const Op *op = code->first; op != code->last; op = op->next) {
@@ -204,7 +210,7 @@ static Block *folded(const Unroll *u, Block *code) {
   return out;
 }
 
-/* Is the number that the update makes computed of other numbers alone, and of that of the member, if each has one? */
+/* Does update `x` compute its number from other numbers only (and from the member's number, if each member has one)? */
 static bool is_plain(const Module *m, const Update *x) {
   bool plain = update_is_point(x);
   for (const Op *op = x->body->first; op; op = op->next) {
@@ -216,7 +222,7 @@ static bool is_plain(const Module *m, const Update *x) {
   return plain;
 }
 
-/* The body of `what` `name` with numbers as they are now. */
+/* The body of `what` `name`, with the present values of numbers. */
 static Block *take_body(Unroll *u, Block *body, const char *what, const char *name) {
   const Op *unknown = NULL;
   Block *out = resolved(u, body, false, &unknown);
@@ -228,7 +234,8 @@ static Block *take_body(Unroll *u, Block *body, const char *what, const char *na
   return body;
 }
 
-/* What the number is behind update `x`, which stays if it has a derivative or is not known otherwise. */
+/* Computes the number's value after update `x`. The update stays in the step if the number has a derivative or cannot
+ * be computed otherwise. */
 static void update(Unroll *u, const Update *x) {
   const Op *unknown = NULL;
   Now *now = &u->now[x->state];
@@ -247,7 +254,7 @@ static void update(Unroll *u, const Update *x) {
 
 /* ---- the module */
 
-/* The stencil, as it is written once more, with a name of its own. */
+/* A copy of the stencil, for its occurrence number `time`, with a name of its own. */
 static Stencil take_stencil(Unroll *u, int index, int time) {
   Stencil st = u->m->stencils[index];
   st.name = time > 1 ? arena_printf(u->m->arena, "%s.%d", st.name, time) : st.name;
@@ -259,7 +266,7 @@ static Stencil take_stencil(Unroll *u, int index, int time) {
   return st;
 }
 
-/* Notes which numbers' values of all steps code reads, also that which computes what stands for numbers. */
+/* Notes the numbers whose values in all steps are read, by code or by the code that computes numbers. */
 static void mark(Unroll *u, const Block *b) {
   for (const Op *op = b ? b->first : NULL; op; op = op->next)
     if (is_state(u->m, op) && op->sym < u->narrays)
@@ -273,8 +280,7 @@ static void mark_all(Unroll *u) {
     mark(u, u->versions[i].code);
 }
 
-/* What stands for numbers, by number of the launch-time arrays, which were called otherwise before: number i is to[i].
- */
+/* The versions, indexed by the new numbers of the launch-time arrays: array i has become to[i]. */
 static StateVersion *numbered_versions(const Unroll *u, const int32_t *to, int n) {
   StateVersion *out = ARENA_ARRAY(u->m->arena, StateVersion, n + 1);
   for (int i = 0; i < n; i++)
@@ -287,7 +293,8 @@ static StateVersion *numbered_versions(const Unroll *u, const int32_t *to, int n
   return out;
 }
 
-/* The scalar that says how many values a number has that each of `members` has, in all steps up to number `last`. */
+/* Adds the scalar with the number of values of a number that each of `members` has, in all steps; `last` is the number
+ * of ADJOINT_LAST. */
 static int32_t numbers_scalar(Module *m, Affine members, int32_t last) {
   Scalar s = {.name = "back.numbers", .type = TY_I64, .expr = block_new(m->arena, NULL)};
   Builder b = builder_at_end(m->arena, s.expr);
@@ -298,8 +305,8 @@ static int32_t numbers_scalar(Module *m, Affine members, int32_t last) {
   return m->nscalars - 1;
 }
 
-/* Makes arrays of the numbers whose values of all steps are needed, behind those that are given, and drops the others;
- * what stands for numbers comes behind these. */
+/* Orders the launch-time arrays: the given ones, then arrays for numbers whose values in all steps are needed, then
+ * those that stand for numbers; removes the others. */
 static StateVersion *make_arrays(Unroll *u, int32_t last) {
   Module *m = u->m;
   ParamArray *all = NULL;
@@ -336,7 +343,7 @@ static StateVersion *make_arrays(Unroll *u, int32_t last) {
   return numbered_versions(u, to, n);
 }
 
-/* The scalar that is 0, with which derivatives by numbers begin. */
+/* Adds a scalar with the value 0, the initial value of derivatives with respect to numbers. */
 static int32_t zero_scalar(Module *m) {
   Scalar s = {.name = "back.zero", .type = TY_F64, .expr = block_new(m->arena, NULL)};
   Builder b = builder_at_end(m->arena, s.expr);
@@ -346,12 +353,13 @@ static int32_t zero_scalar(Module *m) {
   return m->nscalars - 1;
 }
 
-/* What all numbers are at the start of the step, or between two steps; with the arrays of their derivatives. */
+/* Sets the values of all numbers at the start of the step, or between two steps, and adds the arrays of their
+ * derivatives. */
 static void begin(Unroll *u, AdjointFacts *facts) {
   Module *m = u->m;
   int32_t zero = -1;
   for (int i = 0; i < u->narrays; i++) {
-    const ParamArray of = m->param_arrays[i], *a = &of; /* the list grows */
+    const ParamArray of = m->param_arrays[i], *a = &of; /* a copy, because the list grows */
     bool state = a->role == ARRAY_STATE, bar = state && u->changing[i];
     int32_t first = a->first;
     u->now[i] = (Now){.code = state && first >= 0 ? of_steps(u, i, 0) : NULL, .version = -1, .bar = -1};
@@ -365,13 +373,13 @@ static void begin(Unroll *u, AdjointFacts *facts) {
   }
 }
 
-/* Puts the written out stages into the module, in order. */
+/* Puts the unrolled stages into the module, in order. */
 static void put_items(Unroll *u) {
   Module *m = u->m;
   Stencil *list = NULL;
   int n = 0, kept = 0, *times = ARENA_ARRAY(m->arena, int, m->nstencils + 1);
   int32_t stage = 0;
-  bool behind = true; /* a stencil stands behind the last update, or there is none so far */
+  bool behind = true; /* is there a stencil behind the last update, or no update so far? */
   for (int i = 0; i < u->n && !u->failed; i++) {
     if (u->items[i].update) {
       update(u, &m->updates[u->items[i].index]);
