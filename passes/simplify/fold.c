@@ -1,4 +1,5 @@
-/* fold.c: simplifies single ops: constants, identities that change no bit, index arithmetic that ranges decide. */
+/* fold.c: simplifies single ops: folds constants, applies identities that change no bit, and decides index arithmetic
+ * by ranges. */
 #include <math.h>
 
 #include "passes/simplify/simplify.h"
@@ -19,17 +20,17 @@ static bool is_bool(const Value *v, int b) { return is_const(v) && v->type == TY
 /* Is `v` the result of an op `code`? */
 static bool is_op(const Value *v, Opcode code) { return v->def && v->def->code == code; }
 
-/* Is `v` = x + c for an integer constant c? Constants are the right operand. */
+/* Is `v` = x + c for an integer constant c, which is the right operand? */
 static bool is_add_const(const Value *v, int64_t *c) {
   return is_op(v, OP_ADD) && value_is_int(v->def->operands[1], c);
 }
 
-/* Is `v` the floating-point constant f, sign of zero included? */
+/* Is `v` the floating-point constant f, including the sign of a zero? */
 static bool is_float(const Value *v, double f) {
   return is_const(v) && type_is_float(v->type) && v->def->cval.f == f && !signbit(v->def->cval.f) == !signbit(f);
 }
 
-/* Makes `op` the op `code` of `n` operands in place; its result stays. */
+/* Turns `op` into the op `code` with the `n` operands, in place; its result stays. */
 static void rewrite(Simplifier *s, Op *op, Opcode code, int n, Value *const *operands) {
   op->code = code;
   op->operands = ARENA_ARRAY(s->arena, Value *, n);
@@ -44,7 +45,7 @@ static void rewrite(Simplifier *s, Op *op, Opcode code, int n, Value *const *ope
   s->changed = true;
 }
 
-/* Rewrites `op` to add(first, c), where `first` = code(x, y) is newly put before it. */
+/* Rewrites `op` to add(first, c), where `first` = code(x, y) is a new op before it. */
 static Fold rewrite_sum(Simplifier *s, Op *op, Opcode code, Value *x, Value *y, int64_t c) {
   Builder b = builder_before(s->arena, op);
   Value *first = build2(&b, code, x, y);
@@ -56,7 +57,7 @@ static Fold rewrite_sum(Simplifier *s, Op *op, Opcode code, Value *x, Value *y, 
 /* -c modulo 2^64. */
 static int64_t negate(int64_t c) { return (int64_t)(0 - (uint64_t)c); }
 
-/* Puts the constant operand of a commutative op to the right. */
+/* Makes the constant operand of a commutative op the right one. */
 static void order_operands(Simplifier *s, Op *op) {
   if (!(op_info[op->code].flags & OPF_COMM) || !is_const(op->operands[0]) || is_const(op->operands[1]))
     return;
@@ -66,7 +67,7 @@ static void order_operands(Simplifier *s, Op *op) {
   s->changed = true;
 }
 
-/* All operands constant: the op's value; but no NaN is made here, as its bits are the device's business. */
+/* Folds an op with constant operands to its value, except to a NaN, whose bits depend on the device. */
 static Fold fold_constants(Simplifier *s, Op *op) {
   Const c[3];
   if (op->noperands == 0 || op->noperands > 3 || op_info[op->code].form != FORM_PLAIN ||
@@ -86,7 +87,7 @@ static Fold fold_constants(Simplifier *s, Op *op) {
 
 /* ---------------------------------------------------------------- integers */
 
-/* Sums whose linear form is a constant, or one value and nothing else. */
+/* Folds a sum whose linear form is a constant or a single value. */
 static Fold fold_form(Simplifier *s, Op *op) {
   Linear f = linear_of(s->ranges, op->results[0]);
   if (f.n == 0)
@@ -97,7 +98,7 @@ static Fold fold_form(Simplifier *s, Op *op) {
   return v != op->results[0] && v->type == op->results[0]->type ? fold_to(v) : no_fold;
 }
 
-/* Integer x + y: constants gather at the root of a chain. */
+/* Integer x + y: constants move to the root of a chain of sums. */
 static Fold fold_add(Simplifier *s, Op *op) {
   Value *x = op->operands[0], *y = op->operands[1];
   int64_t c, k;
@@ -119,7 +120,7 @@ static Fold fold_add(Simplifier *s, Op *op) {
   return no_fold;
 }
 
-/* Integer x - y: subtracting a constant becomes adding one. */
+/* Integer x - y: the subtraction of a constant becomes an addition. */
 static Fold fold_sub(Simplifier *s, Op *op) {
   Value *x = op->operands[0], *y = op->operands[1];
   int64_t c;
@@ -172,7 +173,7 @@ static Fold fold_div(Simplifier *s, Op *op) {
   return no_fold;
 }
 
-/* Bounds of x - y as integers without wrapping. */
+/* Bounds of x - y as integers, without wrapping. */
 static Interval difference(Simplifier *s, const Value *x, const Value *y) {
   Interval a = linear_interval(s->ranges, linear_of(s->ranges, x)),
            b = linear_interval(s->ranges, linear_of(s->ranges, y));
@@ -185,7 +186,7 @@ static Interval difference(Simplifier *s, const Value *x, const Value *y) {
   return d;
 }
 
-/* Integer min and max, where one operand never exceeds the other. */
+/* Integer min and max, if one operand never exceeds the other. */
 static Fold fold_minmax(Simplifier *s, Op *op) {
   Value *x = op->operands[0], *y = op->operands[1];
   Interval d = difference(s, x, y);
@@ -196,7 +197,7 @@ static Fold fold_minmax(Simplifier *s, Op *op) {
   return no_fold;
 }
 
-/* Comparison of integers by the bounds of their difference. */
+/* Integer comparisons, by the bounds of the difference. */
 static Fold fold_compare(Simplifier *s, Op *op) {
   Linear f = linear_sub(s->ranges, linear_of(s->ranges, op->operands[0]), linear_of(s->ranges, op->operands[1]));
   bool eq = op->code == OP_EQ, ne = op->code == OP_NE;
@@ -279,7 +280,7 @@ static Fold fold_select(Simplifier *s, Op *op) {
   return no_fold;
 }
 
-/* convert to the same type, and there and back through a wider integer. */
+/* convert to the same type, or to a wider integer type and back. */
 static Fold fold_convert(Op *op) {
   Value *x = op->operands[0];
   Type t = op->results[0]->type;
@@ -293,7 +294,7 @@ static Fold fold_convert(Op *op) {
 
 /* ---------------------------------------------------------------- coordinates */
 
-/* Is the coordinate `x`, a value of type `t`, in [lo, hi]: 1 always, 0 never, -1 not known? */
+/* Is the coordinate `x`, a value of type `t`, in [lo, hi]? 1: always; 0: never; -1: not known. */
 static int coordinate_within(Simplifier *s, Linear x, Type t, Affine lo, Affine hi) {
   Ranges *r = s->ranges;
   int64_t width;
@@ -308,7 +309,8 @@ static int coordinate_within(Simplifier *s, Linear x, Type t, Affine lo, Affine 
   return above.known && above.lo >= 0 && below.known && below.lo >= 0 ? 1 : -1;
 }
 
-/* The coordinate v + off as a form that equals it also where its type is narrow: false if it may have wrapped. */
+/* The form of the coordinate v + off, in *x. False if a value of a narrow type may have wrapped, so that it differs
+ * from its form. */
 static bool coordinate_form(Simplifier *s, const Value *v, int64_t off, Linear *x) {
   *x = linear_of(s->ranges, v);
   if (type_size(v->type) < 8) {
@@ -319,7 +321,7 @@ static bool coordinate_form(Simplifier *s, const Value *v, int64_t off, Linear *
   return !__builtin_add_overflow(x->c, off, &x->c);
 }
 
-/* inside: decided if some dimension is never inside, or all always are. */
+/* inside: decided if some coordinate never lies inside, or all always do. */
 static Fold fold_inside(Simplifier *s, Op *op) {
   int all = 1;
   for (int d = 0; d < op->noperands; d++) {
@@ -336,7 +338,7 @@ static Fold fold_inside(Simplifier *s, Op *op) {
   return all == 1 ? fold_to_int(s, op, 1) : no_fold;
 }
 
-/* Can the constant c be moved from v = x + c, an operand, into an offset `off` that is added without wrapping? Then
+/* Can the constant c of the operand v = x + c move into the constant offset `off`, which is added without wrapping?
  * *sum is the new offset. */
 static bool offset_absorbs(Simplifier *s, const Value *v, int64_t off, int64_t *sum) {
   int64_t c, lo, hi;
@@ -349,14 +351,15 @@ static bool offset_absorbs(Simplifier *s, const Value *v, int64_t off, int64_t *
          !__builtin_add_overflow(x.hi, c, &hi) && lo >= all.lo && hi <= all.hi;
 }
 
-/* Does the idx.* op leave its operand plus offset as it is, whatever the params are? */
+/* Does the idx.* op return its operand plus its offset for all params? */
 static bool map_is_identity(Simplifier *s, const Op *op) {
   Linear x;
   return coordinate_form(s, op->operands[0], op->off[0], &x) &&
          coordinate_within(s, x, op->operands[0]->type, op->box->lo[0], op->box->hi[0]) == 1;
 }
 
-/* idx.* of a constant in a constant box (a guard that moves its coordinate stays: it marks what it loads as stale). */
+/* Folds idx.* of a constant in a constant box. An idx.guard that would change its coordinate stays, because it marks
+ * the loaded value as stale. */
 static Fold fold_map_constant(Simplifier *s, Op *op) {
   const Affine *lo = &op->box->lo[0], *hi = &op->box->hi[0];
   int64_t x;
@@ -390,7 +393,7 @@ static Fold fold_map(Simplifier *s, Op *op) {
   return no_fold;
 }
 
-/* The `n` indices at `v`: one that is x + c becomes x, and c goes to the constant offset. */
+/* Moves the constant c of each of the `n` indices x + c at `v` to the constant offset `off`. */
 static void fold_place(Simplifier *s, int n, Value **v, int64_t *off) {
   for (int d = 0; d < n && d < MAX_RANK; d++) {
     int64_t sum;
@@ -403,7 +406,7 @@ static void fold_place(Simplifier *s, int n, Value **v, int64_t *off) {
   }
 }
 
-/* The indices of a memory op. */
+/* Does so for the indices of a memory op. */
 static void fold_indices(Simplifier *s, Op *op) {
   int first = op_first_index(op), n = op->noperands - first;
   if (op->code == OP_ASYNC_COPY) {
@@ -413,7 +416,7 @@ static void fold_indices(Simplifier *s, Op *op) {
   fold_place(s, n, op->operands + first, op->off);
 }
 
-/* Arithmetic by the type of its operands. */
+/* Folds arithmetic, by the type of the operands. */
 static Fold fold_arithmetic(Simplifier *s, Op *op) {
   if (op->noperands == 0 || op->noperands > 2 || op_info[op->code].form != FORM_PLAIN)
     return no_fold;

@@ -1,18 +1,19 @@
-/* ranges.c: linear forms and intervals of index arithmetic, and which values are the same for all threads of a block.
+/* ranges.c: linear forms and intervals of index arithmetic.
  *
  * Every integer value has a *linear form*: a constant plus multiples of atoms. Atoms are thread numbers, block numbers,
- * integer params, and values that the analysis does not look into, induction variables among them. `add`, `sub`, `neg`,
- * multiplication by a constant and conversions are looked through; a widening conversion only if the bounds of the
- * operand show that it cannot have wrapped. A form of a value of b bits equals it modulo 2^b.
+ * integer params, and values that the analysis does not look into, induction variables among them. The analysis looks
+ * through `add`, `sub`, `neg`, multiplication by a constant, and conversions; through a widening conversion only if the
+ * operand's bounds prove that it cannot have wrapped. A value of b bits equals its form modulo 2^b.
  *
- * A form has an *interval* if all its atoms have: thread d is in [0, threads[d] - 1], an induction variable between the
- * bounds of its loop, `min`, `max`, `rem`, `select` and idx.* in what they can give, and anything narrower than 64 bits
- * in its type. The difference of two forms is exact where atoms cancel: `N - 1 - (N - thread)` is bounded though `N` is
- * not. */
+ * A form has an *interval* if all its atoms have one: thread d lies in [0, threads[d] - 1]; an induction variable
+ * between the bounds of its loop; the results of `min`, `max`, `rem`, `select` and idx.* within the values that these
+ * can have; and any value narrower than 64 bits within its type. The difference of two forms is exact where atoms
+ * cancel: `N - 1 - (N - thread)` is bounded although `N` is not. */
 
 #include "passes/simplify/analysis.h"
 
-/* Forms with more terms are not kept; expressions and intervals are followed this deep. */
+/* Forms have at most MAX_TERMS terms; forms of expressions are followed MAX_DEPTH ops deep, intervals
+ * MAX_INTERVAL_DEPTH ops. */
 enum { MAX_TERMS = 8, MAX_DEPTH = 200, MAX_INTERVAL_DEPTH = 4 };
 
 static Linear form_of(Ranges *r, const Value *v, int depth);
@@ -20,11 +21,11 @@ static Interval interval_of_value(Ranges *r, const Value *v, int depth);
 
 static const Interval unknown = {false, 0, 0};
 
-/* x + y, x * y modulo 2^64. */
+/* x + y and x * y modulo 2^64. */
 static int64_t wrap_add(int64_t x, int64_t y) { return (int64_t)((uint64_t)x + (uint64_t)y); }
 static int64_t wrap_mul(int64_t x, int64_t y) { return (int64_t)((uint64_t)x * (uint64_t)y); }
 
-/* The largest Value.id in `b` and below, or `max` if that is larger. */
+/* The largest Value.id in `b` and nested blocks, or `max` if that is larger. */
 static int32_t largest_id(const Block *b, int32_t max) {
   for (int i = 0; i < b->nargs; i++)
     max = b->args[i]->id > max ? b->args[i]->id : max;
@@ -37,7 +38,7 @@ static int32_t largest_id(const Block *b, int32_t max) {
   return max;
 }
 
-/* A fresh analysis of a body of which the values are numbered below `n`; see analysis.h. */
+/* An analysis of a body whose values are numbered below `n`; see analysis.h. */
 Ranges *ranges_numbered(Arena *a, const Module *m, const Kernel *k, int32_t n) {
   Ranges *r = ARENA_NEW(a, Ranges);
   *r = (Ranges){.arena = a, .m = m, .k = k, .n = n};
@@ -46,12 +47,12 @@ Ranges *ranges_numbered(Arena *a, const Module *m, const Kernel *k, int32_t n) {
   return r;
 }
 
-/* A fresh analysis; see analysis.h. */
+/* An analysis of a body; see analysis.h. */
 Ranges *ranges_new(Arena *a, const Module *m, const Kernel *k, const Block *body) {
   return ranges_numbered(a, m, k, largest_id(body, -1) + 1);
 }
 
-/* The next free number goes to `v`; see analysis.h. */
+/* Gives the next free number to `v`; see analysis.h. */
 void ranges_number(Ranges *r, Value *v) {
   if (r->n == r->cap) {
     r->memo = arena_grow(r->arena, r->memo, (size_t)r->cap, (size_t)r->cap * 2, sizeof *r->memo);
@@ -73,10 +74,10 @@ static Linear linear_atom(Ranges *r, Atom atom) {
   return (Linear){0, 1, t};
 }
 
-/* The value itself as an atom. */
+/* The value as an atom of its own. */
 static Linear linear_opaque(Ranges *r, const Value *v) { return linear_atom(r, (Atom){ATOM_VALUE, 0, v}); }
 
-/* Adds k * atom to the n terms at t; the new number of terms. */
+/* Adds k * atom to the n terms at t. Returns the new number of terms. */
 static int add_term(LinearTerm *t, int n, Atom atom, int64_t k) {
   for (int i = 0; i < n; i++)
     if (atom_equal(t[i].atom, atom)) {
@@ -106,7 +107,7 @@ static Linear linear_add_scaled(Ranges *r, Linear x, Linear y, int64_t k) {
 /* x - y. */
 Linear linear_sub(Ranges *r, Linear x, Linear y) { return linear_add_scaled(r, x, y, -1); }
 
-/* The affine bound as a form. */
+/* The affine bound as a form; see analysis.h. */
 Linear linear_of_affine(Ranges *r, Affine x) {
   Linear z = linear_const(x.c);
   for (int i = 0; i < x.n; i++)
@@ -114,7 +115,7 @@ Linear linear_of_affine(Ranges *r, Affine x) {
   return z;
 }
 
-/* A constant integer's value; see analysis.h. */
+/* The value of a constant integer; see analysis.h. */
 bool value_is_int(const Value *v, int64_t *c) {
   if (!v->def || v->def->code != OP_CONST || !type_is_int(v->type))
     return false;
@@ -122,7 +123,7 @@ bool value_is_int(const Value *v, int64_t *c) {
   return true;
 }
 
-/* The values of the integer type `t`. */
+/* The range of the integer type `t`. */
 static Interval type_interval(Type t) {
   int bits = 8 * type_size(t);
   if (t == TY_BOOL)
@@ -134,8 +135,8 @@ static Interval type_interval(Type t) {
 
 static bool interval_within(Interval x, Interval y) { return x.known && y.known && y.lo <= x.lo && x.hi <= y.hi; }
 
-/* The form of convert's result `v`: narrowing keeps a form, as forms are modulo a power of two; widening needs the
- * proof that the operand did not wrap. */
+/* The form of convert's result `v`. A narrowing conversion keeps the form, because forms hold modulo a power of two; a
+ * widening one keeps it only if the operand cannot have wrapped. */
 static Linear form_of_convert(Ranges *r, const Value *v, int depth) {
   const Value *x = v->def->operands[0];
   if (!type_is_int(x->type) || !type_is_int(v->type))
@@ -154,7 +155,7 @@ static Linear form_of_product(Ranges *r, const Value *v, int depth) {
   return x.n ? linear_add_scaled(r, linear_const(0), x, y.c) : linear_add_scaled(r, linear_const(0), y, x.c);
 }
 
-/* The form of an idx.* op: operand plus offset if that is what it returns, else an atom. */
+/* The form of an idx.* op: operand plus offset, if it is known to return that, else an atom. */
 static Linear form_of_map(Ranges *r, const Value *v, int depth) {
   if (!r->identity || !r->identity(r->user, v->def))
     return linear_opaque(r, v);
@@ -168,7 +169,7 @@ static Linear form_of_thread(Ranges *r, int32_t d) {
   return r->k && r->k->threads[d] == 1 ? linear_const(0) : linear_atom(r, (Atom){ATOM_THREAD, d, NULL});
 }
 
-/* The form of the integer result of an op, not looking at the memo. */
+/* Computes the form of the integer result of an op, without the cache. */
 static Linear compute_form(Ranges *r, const Value *v, int depth) {
   const Op *op = v->def;
   Linear zero = linear_const(0);
@@ -190,7 +191,7 @@ static Linear compute_form(Ranges *r, const Value *v, int depth) {
   }
 }
 
-/* The form of `v`, followed `depth` ops deep. */
+/* The form of `v`, followed at most `depth` ops deep. */
 static Linear form_of(Ranges *r, const Value *v, int depth) {
   if (!v->def || !type_is_int(v->type) || depth == 0)
     return linear_opaque(r, v);
@@ -227,7 +228,7 @@ static Interval interval_add_scaled(Interval x, Interval y, int64_t k) {
   return x;
 }
 
-/* Bounds of an induction variable: from the least start to the last value below the greatest end. */
+/* Bounds of an induction variable: from the smallest start to the last value below the largest end. */
 static Interval interval_of_iv(Ranges *r, const Op *loop, Type t, int depth) {
   Interval lo = interval_of_value(r, loop->operands[0], depth), hi = interval_of_value(r, loop->operands[1], depth);
   if (!lo.known || !hi.known || hi.hi == INT64_MIN)
@@ -248,7 +249,7 @@ static Interval interval_of_minmax(Ranges *r, const Op *op, int depth) {
   return (Interval){true, x.lo > y.lo ? x.lo : y.lo, x.hi > y.hi ? x.hi : y.hi};
 }
 
-/* Bounds of x % y for a constant y: the sign is x's. */
+/* Bounds of x % y for a constant y; the result has the sign of x. */
 static Interval interval_of_rem(Ranges *r, const Op *op, int depth) {
   int64_t y;
   if (!value_is_int(op->operands[1], &y) || y == INT64_MIN || y == 0)
@@ -258,7 +259,7 @@ static Interval interval_of_rem(Ranges *r, const Op *op, int depth) {
   return (Interval){true, x.known && x.lo >= 0 ? 0 : -m, m};
 }
 
-/* Bounds of x / y, cut towards 0, for a constant y from 1. */
+/* Bounds of x / y, rounded towards 0, for a constant y >= 1. */
 static Interval interval_of_div(Ranges *r, const Op *op, int depth) {
   int64_t y;
   Interval x = interval_of_value(r, op->operands[0], depth);
@@ -267,7 +268,7 @@ static Interval interval_of_div(Ranges *r, const Op *op, int depth) {
   return (Interval){true, x.lo / y, x.hi / y};
 }
 
-/* Bounds of an idx.* op: those of its box if constant; an empty box gives its lower end. */
+/* Bounds of an idx.* op: those of its box if they are constant. In an empty box the op returns the lower end. */
 static Interval interval_of_map(const Op *op) {
   const Affine *lo = &op->box->lo[0], *hi = &op->box->hi[0];
   if (lo->n || hi->n)
@@ -291,7 +292,7 @@ static Interval interval_of_op(Ranges *r, const Value *v, int depth) {
   }
 }
 
-/* Bounds of a value that is an atom: narrower than its type's if they can be told. */
+/* Bounds of a value that is an atom: those of its op if known, else those of its type. */
 static Interval interval_of_opaque(Ranges *r, const Value *v, int depth) {
   Interval all = type_interval(v->type), x = unknown;
   if (depth == 0)
@@ -320,7 +321,7 @@ static Interval interval_of_form(Ranges *r, Linear x, int depth) {
   return sum;
 }
 
-/* Bounds of a value: its form's unless the value may have wrapped. */
+/* Bounds of a value: those of its form, unless the value may have wrapped. */
 static Interval interval_of_value(Ranges *r, const Value *v, int depth) {
   if (!type_is_int(v->type))
     return type_interval(v->type);

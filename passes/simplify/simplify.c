@@ -1,43 +1,46 @@
-/* simplify.c: constants folded, common values merged, decided branches spliced, dead ops removed, at both levels.
+/* simplify.c: folds constants, merges equal values, splices decided branches, and removes dead ops, at both levels of
+ * IR.
  *
- * Each round visits a body once in order of dominance. An op is folded by itself (`fold.c`); if it is still there it is
- * looked up in a hash table of the ops that are available, which forgets those of a block when the traversal leaves it.
- * Then one backward sweep counts uses and removes what is dead. Rounds repeat until nothing changes, at most 12. The
- * whole is linear in the number of ops for each round; two or three rounds are common.
+ * Each round visits a body once in order of dominance. It first folds an op by itself (`fold.c`). If the op is still
+ * there, it looks it up in a hash table of available ops; the ops of a block leave the table at the end of the block.
+ * Then one backward sweep counts uses and removes dead ops. Rounds repeat until nothing changes, at most 12. Each round
+ * is linear in the number of ops; two or three rounds are common.
  *
- * - Constants by `eval_op`, the interpreter's own arithmetic. A fold that would make a NaN is left to the device.
- * - Floats: only `x * 1`, `x / 1`, `x - 0`, `x + -0`, which change no bit. `x + 0` is not one of them (-0 + 0 is 0).
- * - Integers: constants gather at the root of a chain of sums, so `(i + 1) + (j - 3)` becomes `(i + j) - 2`. A sum
- *   whose linear form is a constant, or one other value, is that.
- * - Comparisons, `min`, `max`, `inside` and idx.* are decided where intervals decide them for all params. idx.guard of
- *   a constant that it would move stays: it marks a stale value.
+ * - Constants are folded by `eval_op`, the interpreter's own arithmetic. A fold that would give a NaN is left to the
+ *   device.
+ * - Floats: only `x * 1`, `x / 1`, `x - 0` and `x + -0`, which change no bit. `x + 0` is not one of them (-0 + 0 is 0).
+ * - Integers: constants move to the root of a chain of sums, so `(i + 1) + (j - 3)` becomes `(i + j) - 2`. A sum whose
+ *   linear form is a constant or one other value becomes that.
+ * - Comparisons, `min`, `max`, `inside` and idx.* are folded where intervals decide them for all params. idx.guard of a
+ *   constant that it would move stays, because it marks a stale value.
  * - Indices: the constant in an index operand `i + c` of loads, stores, copies and idx.* moves to the op's constant
  *   offset. So neighbours share the same base operands and differ in offsets, which become immediates in addresses. For
- *   32-bit indices only where `i` and `i + c` cannot wrap.
- * - Decided `if`, and `for` that runs once or never, are taken apart. Inside an `if` its condition is known.
- * - Loads are merged only from buffers that the kernel does not store to. Nothing moves across a barrier; barriers are
+ *   32-bit indices this is done only if `i` and `i + c` cannot wrap.
+ * - An `if` with a known condition, and a `for` that runs once or never, are replaced by their bodies. Inside an `if`
+ *   its condition is known.
+ * - Loads are merged only from buffers to which the kernel does not store. Nothing moves across a barrier; barriers are
  *   neither moved nor removed.
- * - Stores to arrays that nobody loads, and arrays that nobody touches, go. */
+ * - Stores to arrays that nobody loads, and arrays that nobody touches, are removed. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "passes/simplify/simplify.h"
 
-/* More rounds than any real kernel takes. */
+/* A limit above the number of rounds of any real kernel. */
 enum { MAX_ROUNDS = 12 };
 
 static void simplify_block(Simplifier *s, Block *b);
 
 /* ---------------------------------------------------------------- forwarding */
 
-/* What `v` stands for now. */
+/* The value that replaces `v` now. */
 static Value *forwarded(Simplifier *s, Value *v) {
   while (v->id >= 0 && v->id < s->n_forward && s->forward[v->id])
     v = s->forward[v->id];
   return v;
 }
 
-/* Lets `v` be replaced by `by` (NULL: by itself again) from here on. */
+/* Replaces `v` by `by` from here on (NULL: no longer). */
 static void forward_to(Simplifier *s, Value *v, Value *by) {
   if (v->id >= s->n_forward) {
     int32_t n = v->id + 64 > 2 * s->n_forward ? v->id + 64 : 2 * s->n_forward;
@@ -47,7 +50,7 @@ static void forward_to(Simplifier *s, Value *v, Value *by) {
   s->forward[v->id] = by;
 }
 
-/* Brings the operands of `op` up to date. */
+/* Replaces the operands of `op` by their present replacements. */
 static void forward_operands(Simplifier *s, Op *op) {
   for (int i = 0; i < op->noperands; i++) {
     Value *v = forwarded(s, op->operands[i]);
@@ -73,7 +76,7 @@ static uint64_t const_bits(Const c, Type t) {
   return bits;
 }
 
-/* A hash that is equal for ops that same_op calls equal. */
+/* A hash that is equal for ops which same_op calls equal. */
 static uint64_t hash_op(const Op *op) {
   uint64_t h = mix((uint64_t)op->code, op->results[0]->type), sum = 0;
   h = mix(h, (uint64_t)op->sym * 31 + (uint64_t)op->ver);
@@ -89,7 +92,7 @@ static uint64_t hash_op(const Op *op) {
   return mix(h, sum);
 }
 
-/* Do x and y have the same operands, in any order if they commute? */
+/* Do x and y have the same operands, in any order if they are commutative? */
 static bool same_operands(const Op *x, const Op *y) {
   int n = x->noperands, same = 0;
   if (n != y->noperands)
@@ -120,7 +123,7 @@ static Op *find_available(Simplifier *s, const Op *op, uint64_t hash) {
   return NULL;
 }
 
-/* Makes `op` available till the end of its block. */
+/* Makes `op` available until the end of its block. */
 static void make_available(Simplifier *s, Op *op, uint64_t hash) {
   Available *a = ARENA_NEW(s->scratch, Available);
   *a = (Available){op, hash, s->table[hash >> (64 - s->bits)]};
@@ -128,7 +131,7 @@ static void make_available(Simplifier *s, Op *op, uint64_t hash) {
   ARENA_PUSH(s->scratch, s->stack, s->n_stack, a);
 }
 
-/* Forgets the ops that became available after the first `n`. */
+/* Removes the ops that became available after the first `n`. */
 static void forget_available(Simplifier *s, int32_t n) {
   while (s->n_stack > n) {
     Available *a = s->stack[--s->n_stack];
@@ -158,7 +161,7 @@ Value *simplify_int(Simplifier *s, Op *op, Type t, int64_t i) {
   return simplify_const(s, op, t, const_convert((Const){.i = i}, TY_I64, t));
 }
 
-/* May equal ops of this kind be merged? Loads may if nothing in the kernel writes their buffer. */
+/* May equal ops of this kind be merged? Loads may if no op of the kernel writes their buffer. */
 static bool is_mergeable(const Simplifier *s, const Op *op) {
   if (op->nresults != 1)
     return false;
@@ -167,8 +170,8 @@ static bool is_mergeable(const Simplifier *s, const Op *op) {
 
 /* ---------------------------------------------------------------- structure */
 
-/* Puts the ops of `b` before `op` and takes `op` away; its results become what `b` yields. Returns the op to go on
- * with. */
+/* Replaces `op` by the ops of `b`, and its results by the values that `b` yields. Returns the op at which the traversal
+ * continues. */
 static Op *splice(Simplifier *s, Op *op, Block *b) {
   Op *next = op->next, *first = NULL;
   Op *yield = b->last && b->last->code == OP_YIELD ? b->last : NULL;
@@ -188,7 +191,7 @@ static Op *splice(Simplifier *s, Op *op, Block *b) {
   return first ? first : next;
 }
 
-/* Simplifies a branch of an if, where the condition `c` is known. */
+/* Simplifies a branch of an if, in which condition `c` has the value `is`. */
 static void simplify_branch(Simplifier *s, Block *b, Value *c, int is) {
   bool can = c->id >= 0 && !(c->def && c->def->code == OP_CONST);
   if (can)
@@ -198,7 +201,7 @@ static void simplify_branch(Simplifier *s, Block *b, Value *c, int is) {
     forward_to(s, c, NULL);
 }
 
-/* Results that are the same value from both branches are that value. */
+/* Replaces results for which both branches yield the same value with that value. */
 static void forward_equal_results(Simplifier *s, Op *op) {
   const Op *x = op->blocks[0]->last, *y = op->blocks[1]->last;
   for (int i = 0; i < op->nresults; i++)
@@ -206,7 +209,8 @@ static void forward_equal_results(Simplifier *s, Op *op) {
       forward_to(s, op->results[i], x->operands[i]);
 }
 
-/* An if: taken apart if decided, else simplified within. Returns the op to go on with. */
+/* Handles an if: replaces it by a branch if its condition is known, else simplifies its branches. Returns the op at
+ * which the traversal continues. */
 static Op *simplify_if(Simplifier *s, Op *op) {
   Value *c = op->operands[0];
   if (c->def && c->def->code == OP_CONST)
@@ -218,7 +222,7 @@ static Op *simplify_if(Simplifier *s, Op *op) {
   return op->next;
 }
 
-/* How often a for with constant bounds runs, 2 if more than once or not known. */
+/* The number of iterations of a for with constant bounds; 2 if it is more than one, or not known. */
 static int trip_count(const Op *op) {
   int64_t lo, hi, span;
   if (!value_is_int(op->operands[0], &lo) || !value_is_int(op->operands[1], &hi))
@@ -228,8 +232,8 @@ static int trip_count(const Op *op) {
   return !__builtin_sub_overflow(hi, lo, &span) && span <= op->off[0] ? 1 : 2;
 }
 
-/* A for: dropped if it never runs, taken apart if it runs once, else simplified within. Returns the op to go on with.
- */
+/* Handles a for: removes it if it never runs, replaces it by its body if it runs once, else simplifies its body.
+ * Returns the op at which the traversal continues. */
 static Op *simplify_for(Simplifier *s, Op *op) {
   int trips = trip_count(op);
   Block *body = op->blocks[0];
@@ -251,7 +255,7 @@ static Op *simplify_for(Simplifier *s, Op *op) {
   return next;
 }
 
-/* Replaces the one result of `op` by `v` and takes it away. Returns the op to go on with. */
+/* Replaces the result of `op` by `v` and removes `op`. Returns the op at which the traversal continues. */
 static Op *replace_op(Simplifier *s, Op *op, Value *v, int64_t *count) {
   Op *next = op->next;
   forward_to(s, op->results[0], v);
@@ -261,7 +265,7 @@ static Op *replace_op(Simplifier *s, Op *op, Value *v, int64_t *count) {
   return next;
 }
 
-/* Simplifies one op; returns the op to go on with. */
+/* Simplifies one op. Returns the op at which the traversal continues. */
 static Op *simplify_op(Simplifier *s, Op *op) {
   forward_operands(s, op);
   if (op->code == OP_IF)
@@ -282,7 +286,7 @@ static Op *simplify_op(Simplifier *s, Op *op) {
   return same && same != op ? replace_op(s, op, same->results[0], &s->stats.merged) : op->next;
 }
 
-/* Simplifies a block; what becomes available in it ends with it. */
+/* Simplifies a block; its ops are available only in it. */
 static void simplify_block(Simplifier *s, Block *b) {
   int32_t n = s->n_stack;
   for (Op *op = b->first; op;)
@@ -304,7 +308,7 @@ static void count_uses(Simplifier *s, const Block *b) {
   }
 }
 
-/* Takes back what count_uses counted for `op` and all in it. */
+/* Subtracts the uses and loads that count_uses counted for `op` and its nested ops. */
 static void release_uses(Simplifier *s, const Op *op) {
   for (int i = 0; i < op->noperands; i++)
     s->uses[op->operands[i]->id]--;
@@ -315,13 +319,13 @@ static void release_uses(Simplifier *s, const Op *op) {
       release_uses(s, o);
 }
 
-/* Does `op` do what other threads, or other ops, notice, whatever its results are used for? */
+/* Has `op` an effect that other threads or ops can observe, apart from its results? */
 static bool has_effect(const Op *op) {
   return (op_info[op->code].flags & OPF_WRITE) || op_is_barrier(op) || op->code == OP_ASYNC_COMMIT ||
          op->code == OP_ASYNC_WAIT || op->code == OP_BULK_PREFETCH || op_is_signal(op) || op_is_registers(op);
 }
 
-/* Does nothing in `b` do more than compute its values? */
+/* Do the ops in `b` only compute values? */
 static bool block_is_pure(const Block *b) {
   for (const Op *op = b->first; op; op = op->next) {
     if (has_effect(op))
@@ -333,8 +337,8 @@ static bool block_is_pure(const Block *b) {
   return true;
 }
 
-/* May `op` be removed? What is in its blocks has been swept. A bulk load tells its signal of its bytes, which are
- * waited for even where nobody reads them. */
+/* May `op` be removed? Its nested blocks have been swept already. A bulk load is not dead even if nobody reads its
+ * data: it reports the bytes to its signal, and a wait counts on them. */
 static bool is_dead(const Simplifier *s, const Op *op) {
   if (op->code == OP_BULK_LOAD)
     return false;
@@ -351,7 +355,7 @@ static bool is_dead(const Simplifier *s, const Op *op) {
   return true;
 }
 
-/* Removes dead ops of `b`, last first, so that what only they used is seen dead too. */
+/* Removes dead ops of `b`, last first, so that ops that only they used are found dead, too. */
 static void sweep_block(Simplifier *s, Block *b) {
   for (Op *op = b->last, *before; op; op = before) {
     before = op->prev;
@@ -378,7 +382,7 @@ static void mark_stored(bool *stored, const Block *b) {
   }
 }
 
-/* Bits of the number of chains for `n` values. */
+/* The number of bits of a hash table for `n` values. */
 static int table_bits(int32_t n) {
   int bits = 6;
   while (bits < 20 && ((int32_t)1 << bits) < n)
@@ -386,7 +390,7 @@ static int table_bits(int32_t n) {
   return bits;
 }
 
-/* One traversal and one sweep over `body`. */
+/* One traversal of `body` and one sweep. */
 static void run_round(Simplifier *s, Block *body) {
   ArenaMark mark = arena_mark(s->scratch);
   s->changed = false;
@@ -404,8 +408,8 @@ static void run_round(Simplifier *s, Block *body) {
   arena_release(s->scratch, mark);
 }
 
-/* Simplifies `body` (of kernel `k`, NULL in stencil IR) until nothing changes, adding to *stats. Numbers its values
- * anew. */
+/* Simplifies `body` (of kernel `k`; NULL in stencil IR) until nothing changes, and adds to *stats. Renumbers its
+ * values. */
 static void simplify_body(PassContext *c, Module *m, Kernel *k, Block *body, SimplifyStats *stats) {
   Arena *scratch = arena_scratch(c->arena);
   ArenaMark mark = arena_mark(scratch);
@@ -431,7 +435,7 @@ static void simplify_body(PassContext *c, Module *m, Kernel *k, Block *body, Sim
 
 /* ---------------------------------------------------------------- arrays without uses */
 
-/* Marks the arrays that `b` touches. */
+/* Marks the arrays that the ops of `b` touch. */
 static void mark_arrays(bool *used, const Block *b) {
   for (const Op *op = b->first; op; op = op->next) {
     if (op_array(op) >= 0 || op_info[op->code].form == FORM_SIGNAL)
@@ -445,7 +449,7 @@ static void mark_arrays(bool *used, const Block *b) {
   }
 }
 
-/* Renames the arrays in `b`: number i is to[i] from now on. */
+/* Renumbers the arrays in `b`: array i becomes to[i]. */
 static void rename_arrays(const int32_t *to, Block *b) {
   for (Op *op = b->first; op; op = op->next) {
     if (op_array(op) >= 0 || op_info[op->code].form == FORM_SIGNAL)
@@ -459,7 +463,7 @@ static void rename_arrays(const int32_t *to, Block *b) {
   }
 }
 
-/* Drops the arrays of `k` that nothing touches and whose storage nobody shares. */
+/* Removes the arrays of `k` that nothing touches and whose storage no other array uses. */
 static void drop_arrays(Arena *a, Kernel *k) {
   bool *used = ARENA_ARRAY(a, bool, k->narrays);
   int32_t *to = ARENA_ARRAY(a, int32_t, k->narrays), n = 0;
@@ -482,7 +486,7 @@ static void drop_arrays(Arena *a, Kernel *k) {
 
 /* ---------------------------------------------------------------- the pass */
 
-/* One kernel, adding to *stats. */
+/* Simplifies one kernel, and adds to *stats. */
 static void simplify_one(PassContext *c, Module *m, Kernel *k, SimplifyStats *stats) {
   simplify_body(c, m, k, k->body, stats);
   drop_arrays(c->arena, k);

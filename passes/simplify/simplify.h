@@ -1,16 +1,16 @@
-/* passes/simplify/simplify.h: what simplify.c (the traversal: merging, splicing, removing) and fold.c (one op by
- * itself) share. */
+/* passes/simplify/simplify.h: declarations that simplify.c (the traversal: merging, splicing, removing) and fold.c
+ * (single ops) share. */
 #ifndef STC_PASSES_SIMPLIFY_H
 #define STC_PASSES_SIMPLIFY_H
 
 #include "passes/simplify/analysis.h"
 
-/* What was done, for -stats. */
+/* Counts for -stats. */
 typedef struct SimplifyStats {
   int64_t folded, merged, spliced, removed;
 } SimplifyStats;
 
-/* An op that later equal ones are replaced by, while its block is being streamed. */
+/* An op that replaces later equal ones as long as its block is traversed. */
 typedef struct Available {
   Op *op;
   uint64_t hash;
@@ -18,12 +18,17 @@ typedef struct Available {
 } Available;
 
 /* The simplification of one body.
- *   scratch   what is needed for the body alone; `arena` has what it is made of
- *   forward   by Value.id: what the value is replaced by (NULL: itself); n_forward places
- *   known     stand for true and false where the enclosing if decides a condition; they become constants where they are
- * used table     hash table of available ops, 2^bits chains; stack holds the n_stack of them in order of arrival stored
- * by buffer: does the kernel store to it? aloads    by array: loads from it that are left changed   did this round do
- * anything? */
+ *
+ *   arena, scratch   memory for the resulting body; memory that is needed only during the simplification
+ *   forward          by Value.id: the value's replacement (NULL: itself); n_forward entries
+ *   known            stand for true and false where the enclosing if decides a condition; become constants where used
+ *   table            hash table of available ops, 2^bits chains
+ *   stack            the n_stack available ops in the order in which they became available
+ *   stored           by buffer: does the kernel store to it?
+ *   aloads           by array: the loads from it that are left
+ *   uses             by Value.id: the uses of the value
+ *   changed          did this round change anything?
+ */
 typedef struct Simplifier {
   Arena *arena, *scratch;
   Module *m;
@@ -42,22 +47,22 @@ typedef struct Simplifier {
   SimplifyStats stats;
 } Simplifier;
 
-/* The constant `c` of type `t`, available before `op`: one there is, or a new one put there. */
+/* The constant `c` of type `t`, available before `op`: an existing one, or a new one. */
 Value *simplify_const(Simplifier *s, Op *op, Type t, Const c);
 Value *simplify_int(Simplifier *s, Op *op, Type t, int64_t i);
 
-/* Lets squares of differences in `b`, a body of stencil IR with `values` numbers, name the place with the smaller
- * offset first, where the difference is not used for anything else: squares.c. */
+/* In `b`, a body of stencil IR with `values` numbered values: gives squared differences of two accesses the smaller
+ * offset first, if the difference has no other use (squares.c). */
 void order_squares(Arena *a, int32_t values, Block *b);
 
-/* What folding one op came to: nothing more to do (the op may have been rewritten in place); its result is `value`; or
- * `first`, newly put before it, is to be simplified first, and then the op again. */
+/* The result of folding one op. value: the op's result is this value. first: a new op before it, which must be
+ * simplified first, and then the op again. Neither: nothing more to do (the op may have been rewritten in place). */
 typedef struct Fold {
   Value *value;
   Op *first;
 } Fold;
 
-/* Simplifies `op`, whose operands are simplified. Rewrites that leave the op set s->changed. */
+/* Simplifies `op`, whose operands are simplified already. Sets s->changed if it rewrites the op in place. */
 Fold fold_op(Simplifier *s, Op *op);
 
 #endif

@@ -1,13 +1,12 @@
-/* squares.c: squares of differences, for simplify.c. (x - y)^2 and (y - x)^2 are the same to the bit. What a point
- * computes of A - A[1], the next one does of A - A[-1]: once both name the place with the smaller offset first they are
- * one difference for neighbours that one thread has.
+/* squares.c: orders the operands of squared differences, for simplify.c. (x - y)^2 and (y - x)^2 are equal to the bit.
+ * In stencil IR, if a difference of two accesses of a field is only squared, the access with the smaller offset becomes
+ * its first operand. Then the difference `A - A[-1]` at a point and the difference `A - A[1]` at the point before are
+ * the same op, and are merged if one thread computes both points.
  *
- * - In stencil IR a difference of two places of a field that is only squared names the one with the smaller offset
- *   first (`squares.c`), which changes no bit: `A - A[-1]` at a point and `A - A[1]` at the one before are merged where
- *   a thread has both. gradient2d in f32: 18.8 -> 18.1 instructions a point and step, and 96 -> 80 registers. */
+ * gradient2d in f32: 18.8 -> 18.1 instructions a point and step, and 96 -> 80 registers. */
 #include "passes/simplify/simplify.h"
 
-/* Counts in uses[id] what uses each value in `b`. */
+/* Adds to uses[id] the number of uses of each value in `b`. */
 static void count_in(int32_t *uses, const Block *b) {
   for (const Op *op = b->first; op; op = op->next) {
     for (int i = 0; i < op->noperands; i++)
@@ -17,7 +16,7 @@ static void count_in(int32_t *uses, const Block *b) {
   }
 }
 
-/* Does `x` name a place of the same field with a greater offset than `y`? */
+/* Does `x` access the same field as `y`, at a greater offset? */
 static bool is_later(const Op *x, const Op *y) {
   if (!x || !y || x->code != OP_ACCESS || y->code != OP_ACCESS || x->sym != y->sym || x->ver != y->ver)
     return false;
@@ -27,7 +26,7 @@ static bool is_later(const Op *x, const Op *y) {
   return false;
 }
 
-/* Is the result of `op` a difference of floats with the greater offset first, that `square` alone uses? */
+/* Is `op` a difference of floats with the greater offset first, used only by `square`? */
 static bool is_to_be_turned(const int32_t *uses, const Op *op, const Op *square) {
   const Value *v = op->results[0];
   return op->code == OP_SUB && type_is_float(v->type) && square->operands[1] == v && uses[v->id] == 2 &&
