@@ -1,4 +1,4 @@
-/* context.c: the requests of passes to their context, and their reports to it: options, figures. */
+/* context.c: services of the context for passes: options and statistics. */
 #include "passes/registry.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The last of the `n` options named `name` as an integer; see registry.h. */
+/* The value of the last of the `n` options named `name`, as an integer; see registry.h. */
 int64_t pass_option_int(PassContext *c, const char *pass, int n, const PassOption *o, const char *name, int64_t lo,
                         int64_t hi, int64_t otherwise, bool *ok) {
   int64_t result = otherwise;

@@ -1,4 +1,4 @@
-/* tuning.c: the table of numbers that were found by measuring, from tuning.def. */
+/* tuning.c: the record of numbers that were found by measuring, made from tuning.def. */
 #include "passes/base/tuning.h"
 
 /* The numbers of a list in parentheses. */

@@ -1,13 +1,15 @@
-/* passes/base/tuning.h: the record of numbers that choose, which were found by measuring.
+/* passes/base/tuning.h: the record of numbers that determine choices, found by measuring.
  *
  *   tuning.def   the numbers: value, unit, meaning
- *   tuning.c     the record */
+ *   tuning.c     the record
+ */
 #ifndef STC_PASSES_TUNING_H
 #define STC_PASSES_TUNING_H
 
 #include "ir/measured.h"
 
-/* A field for each row of tuning.def; of those by rank, [rank - 1], of shapes for each dimension. */
+/* A member for each row of tuning.def. Rows by rank are arrays indexed by rank - 1; rows of shapes also by
+ * dimension. */
 typedef struct Tuning {
 #define TUNING(name, ...) double name;
 #define TUNING_BY_RANK(name, ...) double name[GRID_RANK];

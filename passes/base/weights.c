@@ -1,9 +1,9 @@
-/* weights.c: the costs of ops, from the one table of them (ir/measured.def), and the registers of a body. */
+/* weights.c: the costs of ops, from the table in ir/measured.def, and the registers of a body. */
 #include "passes/base/weights.h"
 
 #include "passes/base/tuning.h"
 
-/* Is it a quotient of one, which takes less than others? */
+/* Is `op` a quotient of one, which is cheaper than others? */
 static bool is_reciprocal(const Op *op) {
   return (op->code == OP_DIV || op->code == OP_DIV_RANGED || op->code == OP_DIV_ROOT_RANGED) && op->operands[0]->def &&
          op->operands[0]->def->code == OP_CONST && op->operands[0]->def->cval.f == 1;
@@ -89,10 +89,10 @@ int32_t body_live_words(Arena *a, Block *body) {
   return most;
 }
 
-/* Ops that op_is_of_scalars looks back, one of another, at most: expressions of params are short. */
+/* The greatest depth of operands that op_is_of_scalars examines; expressions of params are short. */
 enum { SCALARS_DEEP = 6 };
 
-/* op_is_of_scalars, which looks back at most `deep` ops. */
+/* op_is_of_scalars, for a depth of at most `deep` ops. */
 static bool is_of_scalars(const Op *op, int deep) {
   bool all = op->noperands > 0 && op->nresults == 1 && op->code != OP_ACCESS && op->code != OP_ELEMENT && deep > 0;
   for (int i = 0; i < op->noperands && all; i++) {
