@@ -247,7 +247,7 @@ static void mark_operands(Assumptions *s, const Op *op) {
     mark(s, op->operands[i]);
 }
 
-/* Is `op` live, given the live values behind it? */
+/* Is `op` live, given which values the ops after it need? */
 static bool is_live(const Assumptions *s, const Op *op) {
   bool live = op->nresults == 0 || op->nblocks > 0;
   for (int i = 0; i < op->nresults; i++)

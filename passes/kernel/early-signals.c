@@ -190,7 +190,7 @@ static bool are_apart(const StreamLoops *w, const Op *x, const Op *y) {
   return false;
 }
 
-/* Must `op`, a store to shared memory, stay behind `before`? */
+/* Must `op`, a store to shared memory, stay after `before`? */
 static bool stays_behind(const StreamLoops *w, const Op *op, const Op *before) {
   if (op_is_barrier(before) || before->code == OP_ASYNC_WAIT)
     return true;
@@ -275,7 +275,7 @@ static void find_turn(const StreamLoops *w, Builder *b, const Op *loop, int64_t 
 }
 
 /* The op of the barrier's block (or the barrier itself) before which the warp has finished its accesses to shared
- * memory. It stands behind the waits that have replaced the previous barrier. */
+ * memory. It stands after the waits that have replaced the previous barrier. */
 static Op *done_before(const StreamLoops *w, Op *barrier) {
   Op *at = barrier;
   while (at->prev && !op_is_barrier(at->prev) && !op_is_signal(at->prev) && !touches(w, at->prev) &&

@@ -12,7 +12,7 @@
  * this pass the kernel is like any other; `specialize` makes versions of it.
  *
  * The kernel is not split in two (split-edges.c). A single launch for all its blocks may begin before the launch ahead
- * of it has ended; two launches beside each other wait for its end, and the next launch waits for both.
+ * of it has ended; two concurrent launches wait for its end, and the next launch waits for both.
  *
  * A block of a frame does little work, so the search for its place must be cheap. Values that depend only on params are
  * lets, computed once a launch: the number of blocks for each number along a dimension, the begin and end of the
@@ -109,7 +109,7 @@ static Affine narrow_bound(Idle *x, Affine bound) {
 /* ---------------------------------------------------------------- places */
 
 /* How blocks are numbered along one dimension, as lets. The numbers from `first` to `into` - 1, `inner` in all, contain
- * idle blocks. Such a number has `border` blocks that are not idle in the dimensions behind; any other number has `all`
+ * idle blocks. Such a number has `border` blocks that are not idle in the later dimensions; any other number has `all`
  * blocks. The blocks that belong to numbers with idle blocks have the block numbers `before` to `behind` - 1. per_all,
  * per_border: 2^31 - 1 divided by `all` and by `border`. */
 typedef struct Line {
@@ -117,7 +117,7 @@ typedef struct Line {
 } Line;
 
 /* A let with the number of blocks of one number along dimension `d`: a number with idle blocks (`border`), or another
- * one. The lines of the dimensions behind d must be made. */
+ * one. The lines of the dimensions after d must exist. */
 static Affine each_let(Idle *x, const Line *line, int d, bool border) {
   const Kernel *k = x->k;
   Builder b = new_let(x);
@@ -136,7 +136,7 @@ static Affine per_let(Idle *x, const char *what, int d, Affine by) {
   return add_let(x, &b, what, d, build2(&b, OP_DIV, number(&b, INT32_MAX), least));
 }
 
-/* Makes the lets of dimension `d`; those of the dimensions behind it must be made. */
+/* Makes the lets of dimension `d`; those of the later dimensions must exist. */
 static void make_line(Idle *x, const Inner *inner, Line *line, int d) {
   Module *m = x->m;
   Line *l = &line[d];
@@ -241,7 +241,7 @@ static void note_coordinates(void *user, Op *op) {
     x->coordinate[op->results[0]->id] = is_coordinate(x, op->results[0]);
 }
 
-/* A builder directly behind the definition of `v`. */
+/* A builder directly after the definition of `v`. */
 static Builder behind(const Idle *x, const Value *v) {
   Op *next = v->def ? v->def->next : v->block->first;
   return next ? builder_before(x->m->arena, next) : builder_at_end(x->m->arena, v->block);

@@ -11,7 +11,7 @@ enum { MOST_BOUNDS = 8 };
 
 /* A range of blocks along one dimension: they begin with number `first` and cover `extent` points. If some bounds do
  * not differ by constants, the range is known only at launch: it begins after all points before each of `lo`, and no
- * block begins behind one of `hi`. Once the range is settled (inner_settle), scalar `begin` is the number of the first
+ * block begins after one of `hi`. Once the range is settled (inner_settle), scalar `begin` is the number of the first
  * block (-1: `first` is), and `extent` may depend on lets. */
 typedef struct Inner {
   int64_t first;

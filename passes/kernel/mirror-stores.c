@@ -30,7 +30,7 @@ static void note_bulk(void *user, Op *op) { *(bool *)user |= op->code == OP_BULK
 /* Can the kernels of the step mirror their stores at no great cost? Not kernels with classes of tiles: their tiles are
  * not trimmed to the points that the part owns. Not pipelines of warps: all warps wait for the one thread that starts
  * the bulk stores of rows, and a test costs a tenth of that thread's time. star2d1r, 2048 x 8192 points of 8192^2, 16
- * steps and the exchange: 148 us with mirrored stores, 135 us with copies behind the launch (four H200, 2026-11-29). */
+ * steps and the exchange: 148 us with mirrored stores, 135 us with copies after the launch (four H200, 2026-11-29). */
 static bool suits(const Module *m) {
   bool bulk = false, classes = false;
   for (int i = 0; i < m->nkernels; i++) {

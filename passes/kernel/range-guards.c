@@ -61,10 +61,10 @@
 
 /* A batch: the roots and quotients of a block that are not guarded yet, with the ops that depend on them. By value
  * number: slow: the value depends on one of them; level: on how many, one after another; deep: on more than
- * tuning.root_levels, so that it is not guarded; live: it is used behind the batch; kept: it is made outside and used
+ * tuning.root_levels, so that it is not guarded; live: it is used after the batch; kept: it is made outside and used
  * in the batch, so it stays in registers until the test (`words` is the number of words of all of these); exact: its
- * counterpart in the other arm; by: the value that replaces it behind the guard. ops: the ops of the batch in order;
- * tests: the values that must be ranged; waiting: stores of batched values, in order, which go behind the guard. */
+ * counterpart in the other arm; by: the value that replaces it after the guard. ops: the ops of the batch in order;
+ * tests: the values that must be ranged; waiting: stores of batched values, in order, which go after the guard. */
 typedef struct Batch {
   Arena *arena;
   bool fast_f32; /* f32 is approximated anyway */
@@ -176,7 +176,7 @@ static void take(Batch *g, Op *op) {
 
 /* ---------------------------------------------------------------- rewriting */
 
-/* Notes which values of the batch are used by `op` and by the ops behind it in its block. */
+/* Notes which values of the batch are used by `op` and by the ops after it in its block. */
 static void note_live(Batch *g, const Op *op) {
   for (; op; op = op->next) {
     for (int i = 0; i < op->noperands; i++)
@@ -187,7 +187,7 @@ static void note_live(Batch *g, const Op *op) {
   }
 }
 
-/* Replaces the values of the batch, in `op` and the ops behind it in its block, by the results of the guard. */
+/* Replaces the values of the batch, in `op` and the ops after it in its block, by the results of the guard. */
 static void replace_behind(const Batch *g, Op *op) {
   for (; op; op = op->next) {
     for (int i = 0; i < op->noperands; i++)
@@ -274,7 +274,7 @@ static void clear(Batch *g) {
   g->absolute = NULL;
 }
 
-/* The values of the batch that are used by `at` and the ops behind it; their number in *count. */
+/* The values of the batch that are used by `at` and the ops after it; their number in *count. */
 static Value **live_values(Batch *g, const Op *at, int32_t *count) {
   Value **out = NULL;
   *count = 0;

@@ -24,8 +24,9 @@
  * Identities keep the other operands of f32 away from the quotient itself:
  *
  *     x / y = x y              if x is zero and y is neither zero nor infinite: a zero with the same sign
- *     x / y = (x / (y s)) s    if y is tiny and x is not, s a power of two: y s is exact, and x / (y s) is not
- * subnormal c / y = a zero as y      if y is infinite, c > 0
+ *     x / y = (x / (y s)) s    if y is tiny and x is not, and s is a power of two: y s is exact, and x / (y s) is
+ *                              not subnormal
+ *     c / y = a zero as y      if y is infinite, c > 0
  *
  * In f32 y is tiny below 2^-62, x is not tiny from 2^-60 on, and s is 2^64. In f64 only bounds are used: the tests of
  * the identities take the pipe that is full (anisotropic_diffusion 7.1 GPts/s in place of 7.3).

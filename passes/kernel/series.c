@@ -112,7 +112,7 @@ static const KernelTests *renumbered_tests(const Module *m, const KernelTests *o
   return t;
 }
 
-/* Removes the probes' fields, whose buffers are gone. Fields behind them in the list were made by passes; only buffers
+/* Removes the probes' fields, whose buffers are gone. Fields after them in the list were made by passes; only buffers
  * and words of tests refer to those. */
 static void drop_fields(Module *m) {
   int32_t *number = ARENA_ARRAY(m->arena, int32_t, m->nfields + 1);

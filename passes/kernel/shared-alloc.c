@@ -6,9 +6,9 @@
  * arrays that it touches, and so is an `if` at which threads diverge; the two branches of an `if` with the same
  * condition for the whole block begin at the same position. Arrays are placed in the order in which their live ranges
  * begin. Each takes the first storage that is free by then, preferably one of its own type and shape; the largest array
- * of a storage owns it. The result is the space of equation (3): as many arrays as versions are live at the same time.
- * Reads of version v and writes of version v + 1 are in different loops, so a field by itself needs one array: read,
- * barrier, write in place, barrier.
+ * of a storage owns it. The result is the space of equation (3) of the paper: as many arrays as versions are live at
+ * the same time. Reads of version v and writes of version v + 1 are in different loops, so a field by itself needs one
+ * array: read, barrier, write in place, barrier.
  *
  * If that exceeds the limit of the target, storage is assigned by size instead, the largest array first, if the total
  * is then smaller. (In the order of births a small array may take the place of a large one that is born later.)

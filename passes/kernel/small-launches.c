@@ -503,12 +503,12 @@ static void push_rest(const Small *s, int n, const HostOp *op, HostSeq *out) {
     }
 }
 
-/* Is operation number `i` of `seq` a launch beside the one before it? */
+/* Is operation number `i` of `seq` a launch that may run concurrently with the one before it? */
 static bool is_beside(const HostSeq *seq, int i) {
   return i < seq->nops && seq->ops[i].kind == HOST_LAUNCH && seq->ops[i].beside;
 }
 
-/* The number of points of the launches that run beside each other from number `i` of `seq` on. INT64_MAX if one of them
+/* The number of points of the concurrent launches from number `i` of `seq` on. INT64_MAX if one of them
  * is not small. */
 static int64_t points_beside(const Small *s, const HostSeq *seq, int i) {
   int64_t points = 0, most;

@@ -1,6 +1,7 @@
-/* split-edges.c: moves the blocks at edges to a kernel of their own. Pass specialize turns a body into `if interior { A
- * } else { B }`. As one kernel, every block takes the registers of B, which needs more of them. If the interior blocks
- * form a box of the grid of blocks, kernel
+/* split-edges.c: moves the blocks at edges to a kernel of their own.
+ *
+ * Pass specialize turns a body into `if interior { A } else { B }`. As one kernel, every block takes the registers of
+ * B, which needs more of them. If the interior blocks form a box of the grid of blocks, kernel
  *
  *     @k covers [N, M] by [8, 32] { if interior { A } else { B } }      launch @k
  *
@@ -9,9 +10,9 @@
  *     @k covers [N - 16, M - 64] by [8, 32] { A }                       launch @k_edge
  *     @k_edge covers [N, M] by [8, 32] without [N - 16, M - 64] { B }   launch @k beside
  *
- * with the blocks of both moved to their tiles. The edge kernel is launched first, so that the interior blocks, which
- * all take the same time, fill the device after it. A kernel with idle blocks (`idle from [16, 32] to [N - 17, M -
- * 33]`) is not split; it loses its idle blocks (idle-blocks.c).
+ * with the blocks of both moved to their tiles. The two launches are concurrent (`beside`). The edge kernel is launched
+ * first, so that the interior blocks, which all take the same time, fill the device after it. A kernel with idle blocks
+ * (`idle from [16, 32] to [N - 17, M - 33]`) is not split; it loses its idle blocks (idle-blocks.c).
  *
  * The box: in each dimension the `inside` ops bound a multiple of one block number, b * tile, from below by a constant
  * and from above by bounds that differ by constants. So the interior kernel `covers` the points up to that bound, and
@@ -21,8 +22,8 @@
  *
  * The edge kernel names the box that it leaves out (`without`, see docs/ir.md), and its blocks are numbered in one
  * dimension. A block finds its place dimension by dimension: a number along dimension 0 without interior blocks stands
- * for all blocks of the dimensions behind it, any other number for those that are not interior, and among these the
- * search goes on. That takes one division a block for each dimension but the last.
+ * for all blocks of the dimensions after it, any other number for those that are not interior, and among these the
+ * search continues. That takes one division a block for each dimension but the last.
  *
  * A kernel stays whole if
  *
@@ -164,7 +165,7 @@ static bool has_many_points(const Kernel *k) {
 
 /* Does it pay to split `k`? If each thread works for itself on few points, the registers suffice for both versions,
  * unless one is much longer. Kernels with idle blocks are not split: such kernels follow each other, and each of two
- * launches beside each other would have to wait for both launches before it, while a single launch may begin before the
+ * concurrent launches would have to wait for both launches before it, while a single launch may begin before the
  * one ahead of it has ended. */
 bool inner_is_worthwhile(const Kernel *k) {
   bool together = false;

@@ -5,7 +5,7 @@
  *     if meets { B } else { B with tests for thin regions false }
  *
  * As one kernel, all blocks would take the registers of the first version. So a kernel without an interior version
- * becomes two kernels, launched beside each other, if it pays to split its edges off (inner_is_worthwhile):
+ * becomes two kernels, launched concurrently (`beside`), if it pays to split its edges off (inner_is_worthwhile):
  *
  *     @k_thin covers [64, M] by [32, 64] { if meets { B } else { } }     launch @k_thin
  *     @k covers [N, M] by [32, 64] { if meets { } else { B without } }   launch @k beside
@@ -302,7 +302,8 @@ static Value *tiles_before(Builder *b, const Module *m, Affine x, int64_t tile) 
   return build2(b, OP_DIV, points, build_int(b, TY_I64, tile));
 }
 
-/* Builds the number of the first block along `d` that meets a region (`first`), or the number behind the last one. */
+/* Builds the number of the first block along `d` that meets a region (`first`), or one more than the number of the
+ * last. */
 static Value *block_bound(Builder *b, const Module *m, const Kernel *k, const Thin *t, int d, bool first) {
   Value *bound = NULL;
   for (int i = 0; i < t->nregions; i++) {

@@ -490,7 +490,7 @@ static bool is_first(const Classifier *x, int i) {
 }
 
 /* Reorders the launches that the pass has added to those made once, from number `from` on: the kernels of x->first come
- * first, beside each other, because each of them waits for memory more than it computes. One after the other, finding
+ * first, concurrently, because each of them waits for memory more than it computes. One after the other, finding
  * the classes for three kernels and copying a field took 1.0 ms (heat, 8192 x 8192, H200, 2026-11-29). */
 static void launch_first(const Classifier *x, int from) {
   HostSeq *q = &x->m->host.once;

@@ -1,5 +1,5 @@
 /* launch.c: finds the fields that one launch reads from global memory, keeps in the tile and writes back, and decides
- * whether its stencil instances can share a launch. launch.h defines the words.
+ * whether its stencil instances can share a launch. launch.h defines the terms.
  *
  * `launch_new` finds for each field whether version 0 is loaded, which versions have near accesses, how far these
  * reach, and whether the field is written in place (only own accesses of version 0, and no halo) or to the other buffer

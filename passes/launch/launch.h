@@ -18,11 +18,11 @@
  *   points.c         stencils on a point merged into those before them
  *   series-rows.c    code that stores a probe's value at a point
  *
- *   passes/tile/ says what a launch becomes in the families of tiles:
- *   tile/mapping.h   its mapping: dimensions, versions kept and where, moves, from the accesses
+ *   passes/tile/ describes the tiles of a launch, for each family:
+ *   tile/mapping.h   a launch's mapping, from its accesses: dimensions, kept versions and their places, moves
  *   tile/warps.h     levels of an equation in a pipeline of warps
  *
- * Words: an *instance* is a stencil at a time level. The *version* of a field is the number of instances of the launch
+ * Terms: an *instance* is a stencil at a time level. The *version* of a field is the number of instances of the launch
  * that have written it so far; version 0 is the value in global memory before the launch. A *near* access to a version
  * above 0 needs another point's value (or goes through an outside rule), an *own* access needs the point's own value. A
  * *cell* is a place of the block's tile, a *coordinate* a place of the grid. An *image* is a cell whose coordinate lies
@@ -93,7 +93,8 @@ int group_length(int n, const Stencil *st);
  * (Module.nfields entries; has[f] false: not at all). Uses only the accesses. Mirror accesses reach as far to both
  * sides. */
 void halo_compute(const Module *m, int n, Stencil *st, const Stencil *end, Extent *need, bool *has);
-/* Sets the extents of the `k` instances at `st`, which form a launch; `end` is behind the last instance of the step. */
+/* Sets the extents of the `k` instances at `st`, which form a launch; `end` is one after the last instance of the step.
+ */
 void launch_halo(const Module *m, int k, Stencil *st, const Stencil *end);
 /* Sets the extents of the `n` instances at `st`, group by group. */
 void groups_halo(const Module *m, int n, Stencil *st);
@@ -184,7 +185,7 @@ typedef struct FieldUse {
   int32_t
       into;  /* paired: the other buffer is that of field `into`, the last one that rotates with this field (by `from`),
                 which is free before the launch (a temp field, or see launch_store_over); -1: its own second buffer */
-  bool back; /* paired, but only points of pieces are stored to the other buffer, and a kernel behind the launch copies
+  bool back; /* paired, but only points of pieces are stored to the other buffer, and a kernel after the launch copies
                 them back; the host swaps nothing */
   int32_t from;      /* it is not stored: the host gives it the buffer from which field `from` was read, a field that is
                         stored to another buffer; -1: no */
@@ -221,9 +222,9 @@ typedef struct Launch {
 } Launch;
 
 /* Analyses the `n` instances at `st`. They belong to the array of all instances, from `first` to `end` - 1: those
- * before st are in earlier launches, those behind in later ones. A temp field exists only within the launch, unless an
- * earlier launch has written it (then it is loaded) or a later one reads it (then it is stored). The result is in the
- * module's arena, as the instances must be. */
+ * before st are in earlier launches, those after it in later ones. A temp field exists only within the launch, unless
+ * an earlier launch has written it (then it is loaded) or a later one reads it (then it is stored). The result is in
+ * the module's arena, as the instances must be. */
 Launch *launch_new(const Module *m, int n, const Stencil *st, const Stencil *first, const Stencil *end);
 /* The use of `field` by launch `l`. If `l` does not use it, a constant that says so, which must not be written to. */
 FieldUse *launch_use(const Launch *l, int field);
@@ -271,8 +272,8 @@ bool cut_has(const char *cut, const char *name);
 /* The number of points that the launch can store from a tile of `cells` cells in dimension d: equation (1) of the
  * paper, W = B * E - halo. <= 0 if there are none. */
 int64_t launch_width(const Launch *l, int d, int64_t cells);
-/* The bytes of the arrays for near accesses of tiles of `cells` cells (equation (3)). Arrays that are never live
- * together share memory, as in pass shared-alloc. */
+/* The bytes of the arrays for near accesses of tiles of `cells` cells: equation (3) of the paper. Arrays that are never
+ * live together share memory, as in pass shared-alloc. */
 int64_t launch_array_bytes(const Launch *l, const int32_t *cells);
 /* The number of arrays for the versions of field `f` if only rows are exchanged. A version gets an array that nobody
  * reads any more when the version is computed, not even the instance that computes it; so a step has one barrier.
@@ -308,7 +309,7 @@ Launch **group_launches(const Module *m, int n, const Stencil *st, int *count);
  * that those of fields with data can be left out; so no target that one of its equations reads is written in place. */
 Launch **init_launches(const Module *m);
 /* The launches of the step of `n` stencils at `st` with one stencil each; *count is their number. Stencils of pass
- * history are in the launch of the stencil behind them, which costs nothing; so are pairs of sweeps that can share a
+ * history are in the launch of the stencil after them, which costs nothing; so are pairs of sweeps that can share a
  * launch. */
 Launch **naive_launches(const Module *m, int n, const Stencil *st, int *count);
 /* A swap of the first buffer of `field` with buffer number `copy` (0, 1) of field `of`. */

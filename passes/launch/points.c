@@ -41,7 +41,7 @@ static bool body_reads(const Block *body, const Stencil *st) {
   return false;
 }
 
-/* Must `point` stay behind `st`? It must if `st` reads or writes a target of `point`, or writes a field that `point`
+/* Must `point` stay after `st`? It must if `st` reads or writes a target of `point`, or writes a field that `point`
  * reads. */
 static bool is_in_the_way(const Stencil *st, const Stencil *point) {
   for (int t = 0; t < point->ntargets; t++)

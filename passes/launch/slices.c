@@ -116,7 +116,7 @@ static void slice_field(Arena *a, Field *f) {
     f->whole = sliced_box(a, f->whole);
 }
 
-/* Changes `index 0` to the index behind the slice's `rank` dimensions, and removes dimension 0 from offsets. */
+/* Changes `index 0` to the index after the slice's `rank` dimensions, and removes dimension 0 from offsets. */
 static void slice_body(Block *body, int rank) {
   for (Op *op = body ? body->first : NULL; op; op = op->next)
     if (op->code == OP_INDEX)

@@ -1,7 +1,7 @@
 /* passes/launch/slices.h: programs of rank 3 and 4 in which no stencil reads along dimension 0, such as programs with
  * members. A *slice* has one coordinate in dimension 0, and slices are independent of each other. Plans and lowerings
  * then work on one slice, a program with one dimension less, for which all families of tiles are available; the
- * resulting kernels run for all slices beside each other (lower/lower-slices.c). The module itself, and so its text,
+ * resulting kernels run for all slices concurrently (lower/lower-slices.c). The module itself, and so its text,
  * keeps its rank. Programs of rank 4 have members, and can be lowered only in this way.
  *
  *   slices.c   are there slices; a slice as a module; plans of a program as plans of a slice, and back

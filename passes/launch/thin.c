@@ -170,7 +170,7 @@ int launch_thin_parts(const Launch *l, const Const *scalars, ThinPart **parts) {
   return n > MOST_PARTS ? 0 : n;
 }
 
-/* ---- launches beside each other */
+/* ---- concurrent launches */
 
 /* Does launch `a` write what launch `b` reads or writes? */
 static bool writes_for(const Launch *a, const Launch *b) {

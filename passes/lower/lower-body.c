@@ -104,7 +104,7 @@ Value *body_op(Point *p, Builder *b, const Op *op, Value *const *map) {
 enum { SUM_DEPTH = 8, MOST_CONSTANT = INT32_MAX, EDGE_WIDTH = 64 };
 
 /* If `v` is a sum of constants, integer params and at most one coordinate, adds `sign` times `v` to *sum without the
- * coordinate, and sets *d to the coordinate's dimension (MAX_RANK before: there was none yet). Else false. */
+ * coordinate, and sets *d to the coordinate's dimension (*d is MAX_RANK as long as there is none). Else false. */
 static bool add_sum(Arena *a, const Value *v, int64_t sign, int depth, Affine *sum, int *d) {
   const Op *op = v->def;
   if (!op || v->type != TY_I64 || depth == 0)

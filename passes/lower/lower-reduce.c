@@ -2,7 +2,7 @@
  * fixes. That order is part of a reduction's meaning, so schedule, tile and number of processors change no bit of the
  * result. There are no atomics.
  *
- * All lowerings make the same of a reduction `r` (ir.md): two kernels and a scratch buffer `r.blocks`.
+ * All lowerings turn a reduction `r` (docs/ir.md) into the same parts: two kernels and a scratch buffer `r.blocks`.
  *
  * - The region is cut into rows: its lines along the last dimension, or, for a region of rank 1, runs of 2048 points.
  *   Row n belongs to block n mod 1024, point p of a row to lane p mod 256, in rising order.
@@ -24,7 +24,7 @@
  * the same. In three dimensions a row costs a division; a point costs none.
  *
  * The same kernels compute updates of a state within a step; they store the result to the state. An update without a
- * region combines nothing. The thread that has the result of the update before or behind it computes it, or a kernel of
+ * region combines nothing. The thread that has the result of the update before or after it computes it, or a kernel of
  * one thread, `PROGRAM_update_NAME`.
  *
  * If a region has many rows, or a launch before has already reduced the rows, kernels of tiles of rows compute the
@@ -153,7 +153,7 @@ static void point_updates(const Reducer *k, Builder *b, Scalars *x, int first, i
 }
 
 /* Builds the work of the thread that has the reduction's value `x`: stores it, and computes the updates before and
- * behind it; `zero` is an i64. */
+ * after it; `zero` is an i64. */
 static void store_result(const Reducer *k, Builder *b, Value *x, Value *zero) {
   const Module *m = k->lo->m;
   Scalars s = {k->lo, ARENA_ARRAY(b->arena, Value *, m->nparam_arrays + 1)};
@@ -534,7 +534,7 @@ typedef struct UpdateRun {
 } UpdateRun;
 
 /* The updates from number `i` on that share launches: those before an update with a region, that update, and those
- * behind it; but if the update with a region reads a state that the ones before it change, it is not included. */
+ * after it; but if the update with a region reads a state that the ones before it change, it is not included. */
 static UpdateRun updates_together(const Module *m, int i) {
   UpdateRun run = {i, i, last_together(m, i)};
   int next = run.last + 1;

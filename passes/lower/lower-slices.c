@@ -116,7 +116,7 @@ static void slice_kernel(Slices *s, Kernel *k) {
   place_block(s, k, body);
 }
 
-/* The fields of the whole program, and behind them those that later copies of the slice, or the lowering of the
+/* The fields of the whole program, and after them those that later copies of the slice, or the lowering of the
  * program's updates (lower-rows.c), have added. */
 static Field *whole_fields(const Slices *s) {
   const Module *out = s->out;
@@ -133,7 +133,7 @@ static Field *whole_fields(const Slices *s) {
   return fields;
 }
 
-/* The fields of `m`, and behind them those that the module in the making has in addition. */
+/* The fields of `m`, and after them those that the module in the making has in addition. */
 static Field *fields_of(const Lowering *lo, const Module *m) {
   Field *fields = ARENA_ARRAY(lo->out->arena, Field, lo->out->nfields + 1);
   for (int f = 0; f < lo->out->nfields; f++)

@@ -72,8 +72,10 @@ bool tiles_seq(Lowering *lo, TileFn fn, int n, Launch *const *l, const Schedule 
 /* ---- modules */
 
 /* The launches of several steps, longest first, in `out`, or, in streamed tiles of threads, that of a whole step.
- * Returns their number. A launch with fewer levels may have no halo to compute, so that it would write a field in
- * place, but still a halo to load; blocks of warp pipelines overlap whatever they load. */
+ * Returns their number. Streamed launches after the first store to other buffers (launch_store_apart): a launch with
+ * fewer levels may have no halo to compute, so that it would write a field in place, but it still loads a halo, in
+ * which another tile may be writing. In warp pipelines all launches store all fields to other buffers, because their
+ * blocks overlap whatever they load. */
 static int long_launches(const PassContext *c, const Module *m, const Schedule *s, int groups,
                          Launch *out[MOST_TILES]) {
   bool streamed = family_row(s->family)->streamed;

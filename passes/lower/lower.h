@@ -15,7 +15,7 @@
  *   lower-steps.c    the numbers of steps that get a kernel of their own
  *   lower-host.c     buffers, kernels, their names, launches and swaps (Algorithm 5)
  *
- * launch/launch.h explains the words. */
+ * launch/launch.h defines the terms. */
 #ifndef STC_PASSES_LOWER_H
 #define STC_PASSES_LOWER_H
 
@@ -267,7 +267,7 @@ void lower_updates(Lowering *lo, HostSeq *seq, int after, int stage);
 /* ---------------------------------------------------------------- lower-rows.c */
 
 /* Adds to `seq` a kernel, named after `name`, that computes launch `l`, advances by `steps` time steps, and also
- * reduces rows for the updates behind the launch. Only for targets with threads, and only if that moves less through
+ * reduces rows for the updates after the launch. Only for targets with threads, and only if that moves less through
  * memory; otherwise returns false and adds nothing. */
 bool lower_joined(Lowering *lo, HostSeq *seq, const Launch *l, const char *name, int steps);
 
@@ -314,9 +314,9 @@ typedef struct Together {
 /* Adds launch number `i` of `l`, which comes next in `seq`, to the group, or begins a new group with it. */
 void together_add(Together *group, const HostSeq *seq, Launch *const *l, int i);
 /* If launch `l`, the last of `group`, computes few points under the params `scalars`, adds a kernel of `block` threads
- * a block for each part of these points, and the launches to `seq`, beside each other and beside the others of the
- * group (no piece reads values of another piece of the stencil). `steps`: the time steps by which they advance. False,
- * and nothing is added, if the launch computes many points. */
+ * a block for each part of these points, and the launches to `seq`; they are concurrent with each other and with
+ * the others of the group (no piece reads values of another piece of the stencil). `steps`: the time steps by which
+ * they advance. False, and nothing is added, if the launch computes many points. */
 bool naive_parts(Lowering *lo, HostSeq *seq, const Launch *l, const Const *scalars, const char *name,
                  const int32_t *block, int steps, const Together *group);
 /* Adds the kernel `name` of launch `l`, of one stencil, for the points of the box `zone` that are not in `without`

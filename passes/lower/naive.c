@@ -8,9 +8,9 @@
  *
  * Stencils of few points: all pieces of a stencil together may have few points (an eighth of the grid, under the
  * default params), and nothing to copy. Then each group of pieces within a box of few points, such as each of the four
- * slabs of an absorbing layer, gets a kernel that covers only its box. These kernels are launched beside each other,
- * and beside those of the stencils before, unless one writes fields that the other reads or writes. Family overlap
- * lowers a launch of one such stencil in the same way.
+ * slabs of an absorbing layer, gets a kernel that covers only its box. These kernels are launched concurrently with
+ * each other, and with those of the stencils before, unless one writes fields that the other reads or writes. Family
+ * overlap lowers a launch of one such stencil in the same way.
  *
  * If the schedule is open, pass `plan` chooses a launch for each stencil if one of them has few points and a tile would
  * make one step, or if a tile is expected to take longer. Stencils of pass `history` share the launch of the next

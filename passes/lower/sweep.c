@@ -27,7 +27,7 @@
 
 #include <string.h>
 
-/* ---- what is behind */
+/* ---- the values behind a point */
 
 /* The most layers behind the point at which the sweep reads field `f`. */
 static int32_t most_behind(const Stencil *st, int f) {
@@ -308,8 +308,8 @@ static Point *rows_but_last(Sweep *s, Builder *b, const Piece *piece, Point *p, 
   return taken(s, b, p, row, at, loop->results + n);
 }
 
-/* Builds the `layers` layers of `piece` from `lo` to `hi` in rows; the loads of a row are issued before the row in
- * front of it is computed. */
+/* Builds the `layers` layers of `piece` from `lo` to `hi` in rows; the loads of a row are issued before the
+ * previous row is computed. */
 static void rows_code(Sweep *s, Builder *b, Affine lo, Affine hi, const Piece *piece, int64_t layers) {
   const Module *m = s->k.l->m;
   int32_t row = layers_in_a_row(layers), rest = (int32_t)(layers % row);

@@ -21,7 +21,7 @@ Box distribute_coarse_box(Parts *p, Box box, bool restricts) {
   for (int d = 0; d < box.rank && restricts; d++) {
     if (!p->cut[d])
       continue;
-    Affine next = affine_add_const(p->part->own.hi[d], 1); /* the first point behind the part's own */
+    Affine next = affine_add_const(p->part->own.hi[d], 1); /* the first point after the part's own */
     int n = p->nbounds;
     ARENA_PUSH(a, p->bounds, p->nbounds, ((Bounds){.d = -1})); /* to make names unique */
     Affine lo = half(p, arena_printf(a, "part.half.%d.%d", d, n), p->part->own.lo[d]);

@@ -16,7 +16,7 @@
  * Fields: the box of each field becomes the cells that the part has; `of` is its box in the whole grid. The field says
  * when it is exchanged: at every exchange, once, or never (temps, which each part computes for itself). The rule for
  * launchers is: each cell of the field's box outside of the owned points gets the value of the part whose points
- * contain it; in a `ring`, modulo the box behind `of`. So corners need no special treatment.
+ * contain it; in a `ring`, modulo the box that follows `of`. So corners need no special treatment.
  *
  * Coarser levels (`levels`): parts have all cells of a field on a coarser level, and all parts compute all of them, at
  * the points of the whole grid. There are few, and their readers need no exchange. A field that is computed from the

@@ -17,8 +17,8 @@
  * - T = 1: the launch reads the K + 1 old levels, and stores the new level where no tile reads: tiles run in any order,
  *   and each reads its neighbours' points. That is K + 2 buffers. The oldest level is free after the launch, so its
  *   buffer takes the next step's values: the buffers rotate. If the oldest level is read at the point alone, loops on
- * the CPU read all values of a point before they write it, and write the new level over it: K + 1 buffers, and memory
- *   need not deliver values first that are overwritten.
+ *   the CPU read all values of a point before they write it, and write the new level over it: K + 1 buffers, and
+ *   memory need not deliver values first that are overwritten.
  * - 1 < T <= K: levels 0 .. T - 1 are new, and each needs a buffer that no tile reads. Levels T .. K are the old levels
  *   0 .. K - T: K + 1 + T.
  * - T > K: all levels are new. The last tile reads all K + 1 old levels when all other tiles have stored theirs: 2 (K +

@@ -150,7 +150,7 @@ static void join_piece(const Module *m, Piece *p, const Stencil *st, bool behind
       give(m->arena, p, from->targets[t], yield->operands[t], behind);
 }
 
-/* Joins stencil number `n` of `m` to sweep number `s`, which stands directly before or behind it. */
+/* Joins stencil number `n` of `m` to sweep number `s`, which stands directly before or after it. */
 static void join(Module *m, int n, int s) {
   const Stencil *st = &m->stencils[n];
   Stencil *sweep = &m->stencils[s];

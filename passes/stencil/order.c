@@ -142,7 +142,7 @@ static bool make_nodes(Order *o) {
 
 /* ---- what is wanted */
 
-/* Lists node `root` in o->wanted, behind all nodes from which it is computed. Uses a stack instead of recursion,
+/* Lists node `root` in o->wanted, after all nodes from which it is computed. Uses a stack instead of recursion,
  * because chains of values are long. */
 static void want(Order *o, int32_t root, int32_t *room) {
   int32_t *stack = NULL, n = 0;

@@ -1,8 +1,9 @@
 /* scalarize.c: replaces fields and values of composite type by their scalar components, because later passes know
  * scalars only.
  *
- *     field s : struct { xx: f32, yy: f32 }     ->     field s.xx : f32    field s.yy : f32     and a record that these
- * are s
+ *     field s : struct { xx: f32, yy: f32 }     ->     field s.xx : f32    field s.yy : f32
+ *
+ * and a record says that these two are s.
  *
  * A field `v` of a vector or struct type becomes one field for each component (`v.0`, `s.xx`, `s.flux.2`), in its
  * place, with the same box, rule and attributes; a constant outside is converted to the component's type. The result is

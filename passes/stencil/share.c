@@ -274,7 +274,7 @@ static bool share_once(const Sharing *h, int st) {
   return true;
 }
 
-/* May values of stencil number `i` be shared? Not if it computes few points, and not if it stands behind a stencil of
+/* May values of stencil number `i` be shared? Not if it computes few points, and not if it stands after a stencil of
  * pass history, because both share a launch. */
 static bool is_open(const Module *m, int i) {
   const Stencil *st = &m->stencils[i];
@@ -283,7 +283,7 @@ static bool is_open(const Module *m, int i) {
 }
 
 /* Shares values of stencil number `at`, of the rest of it, and of the stencils made from it. Returns the number of new
- * stencils; the old one then stands behind them. */
+ * stencils; the old one then stands after them. */
 static int share_stencil(const Sharing *h, int at, int rounds) {
   int made = 0;
   while (rounds-- > 0 && is_open(h->m, at + made) && share_once(h, at + made))

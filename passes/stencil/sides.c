@@ -1,7 +1,7 @@
 /* sides.c: expresses rules for single edges (sides) of a field as choices by the coordinate.
  *
- *     field p outside [mirror odd .. 0]     p[-1]     ->     field p outside clamp     if idx(0) - 1 < 0 then -p[-1]
- * mirrored else p[-1]
+ *     field p outside [mirror odd .. 0]     ->     field p outside clamp
+ *     p[-1]                                 ->     if idx(0) - 1 < 0 then -p[-1] (mirrored) else p[-1]
  *
  * An access itself reads the value to which one rule for the dimension leads, as all lowerings support it. A select
  * then gives the value that an access beyond an edge has: the negative value, twice a number minus the value, or a

@@ -657,7 +657,7 @@ static void sort_fields(Gather *g) {
       g->hit[g->list[i].field] = true;
       g->own[g->list[i].field] &= is_here(g, &g->list[i]);
     }
-  /* A derivative that is known to be 0 is not 0 in memory, so the first stencil must write all of it at once. */
+  /* A derivative that is known to be 0 need not be 0 in memory, so the first stencil must write all of it at once. */
   for (int f = 0; f < m->nfields; f++)
     if (g->own[f] && g->x->zero[f])
       for (int i = 0; i < g->n; i++)

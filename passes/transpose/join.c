@@ -44,7 +44,7 @@ static bool is_alike(const Gather *g, const Contribution *a, const Contribution 
 }
 
 /* For each piece, the number of its contribution that is like number `i`, into `of`; -1: none. left: only contributions
- * behind number `i` in the list that are not joined yet. */
+ * after number `i` in the list that are not joined yet. */
 static void alike(const Gather *g, int i, bool left, int *of) {
   for (int k = 0; k < g->st->npieces; k++)
     of[k] = -1;

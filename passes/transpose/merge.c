@@ -5,7 +5,7 @@
  *   stencil history.back(p, q)[G]   p = p + q, q = t    ->
  *
  * So the stencil that gathers derivatives with respect to a field is merged with the one that undoes, at the point, the
- * stencil which computed the field. The pass merges two stencils if the later one may stand directly behind the earlier
+ * stencil which computed the field. The pass merges two stencils if the later one may stand directly after the earlier
  * one, or the earlier one directly before the later one, because no stencil in between forbids it. Results do not
  * change by a bit, except that two stencils which only add to the same field may add in another order (only_sums). */
 #include "passes/transpose/transpose.h"

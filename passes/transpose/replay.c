@@ -25,7 +25,7 @@ static int32_t handed_version(Transpose *x, int f) {
   return x->after[f] = transpose_field(x, v);
 }
 
-/* Does a stencil behind number `s` write field `f`? */
+/* Does a stencil after number `s` write field `f`? */
 static bool changes_later(const Module *m, int s, int f) {
   for (int r = s + 1; r < m->nstencils; r++)
     for (int t = 0; t < m->stencils[r].ntargets; t++)

@@ -29,7 +29,7 @@ static void add_update(Transpose *x, int32_t state, Opcode op, const Box *over, 
   ARENA_PUSH(x->a, x->stages, x->nstages, s);
 }
 
-/* Puts stage `s` behind the stages of module `b`. *behind: is there a stencil behind the last update? */
+/* Puts stage `s` after the stages of module `b`. *behind: is there a stencil after the last update? */
 static void put_stage(Module *b, Stage *s, int32_t *stage, bool *behind) {
   if (s->is_update) {
     *stage += *behind;

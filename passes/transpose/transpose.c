@@ -60,7 +60,7 @@ static int watch(Module *m, Reduction **out) {
   return n;
 }
 
-/* Replaces the reductions of `m` by its losses with a factor other than 0, each with a scalar of its name, and behind
+/* Replaces the reductions of `m` by its losses with a factor other than 0, each with a scalar of its name, and after
  * them the `n` reductions `watched`, which the step reads. */
 static void take_losses(Module *m, int n, const Reduction *watched) {
   m->nreductions = m->nprobes = 0;

@@ -174,7 +174,7 @@ typedef struct Adjoint {
   Term *terms;
 } Adjoint;
 /* The contribution of a piece to the derivative with respect to field `field` of m, at the point at offset `off`; a
- * field -1 - s means scalar s, and numbers behind the scalars mean launch-time arrays. */
+ * field -1 - s means scalar s, and numbers after the scalars mean launch-time arrays. */
 typedef struct Contribution {
   int piece, field;
   int64_t off[MAX_RANK];
@@ -284,7 +284,7 @@ void replay_versions(Transpose *x);
 void replay_stages(Transpose *x, int *n, Stage **list);
 
 /* states.c. transpose_stencil: adds a stencil to the stages of b's step. transpose_put_stages: gives b its step: the
- * `n` stages from `first` on, and behind them those in x->stages. */
+ * `n` stages from `first` on, and after them those in x->stages. */
 void transpose_stencil(Transpose *x, Stencil st);
 void transpose_put_stages(Transpose *x, int n, Stage *first);
 /* Goes back by one stage from stencil number *stencil + 1 and update number *update + 1 of m's step, at least one of

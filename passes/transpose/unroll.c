@@ -56,7 +56,7 @@ static int32_t next_update(const Unroll *u) {
 
 static void write_stages(Unroll *u, int around, int32_t last);
 
-/* Emits the rounds of repeat `r`, and moves on to the stages behind it. */
+/* Emits the rounds of repeat `r`, and moves on to the stages after it. */
 static void write_rounds(Unroll *u, int r) {
   const Repeat *x = &u->m->repeats[r];
   int first = u->i, update = u->next;
@@ -379,7 +379,7 @@ static void put_items(Unroll *u) {
   Stencil *list = NULL;
   int n = 0, kept = 0, *times = ARENA_ARRAY(m->arena, int, m->nstencils + 1);
   int32_t stage = 0;
-  bool behind = true; /* is there a stencil behind the last update, or no update so far? */
+  bool behind = true; /* is there a stencil after the last update, or no update so far? */
   for (int i = 0; i < u->n && !u->failed; i++) {
     if (u->items[i].update) {
       update(u, &m->updates[u->items[i].index]);
