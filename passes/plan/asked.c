@@ -1,5 +1,5 @@
-/* passes/plan/asked.c: the open parts of a requested schedule. It is the lowest layer of the plan, which all others
- * ask. */
+/* passes/plan/asked.c: the open parts of a requested schedule. This is the lowest layer of the plan: all others call
+ * it. */
 #include "passes/plan/asked.h"
 #include "passes/base/tuning.h"
 #include "passes/launch/slices.h"

@@ -1,4 +1,4 @@
-/* axes.c: the table of the candidates for knobs (axes.def), and its words. */
+/* axes.c: lookups in the table of candidate values of knobs (axes.def), and in its words. */
 #include "passes/plan/axes.h"
 
 #include <limits.h>
@@ -41,7 +41,7 @@ const PlanAxes *plan_axes_of(FamilyId family, int rank, bool simt) {
 
 const char *plan_axis_option(int axis) { return knob_row((KnobId)axis)->name; }
 
-/* Where word number `i` of the first `parts` parts begins, a '|' between two of them; NULL: there are fewer. */
+/* The begin of word number `i` of the first `parts` parts, which a '|' separates; NULL: there are fewer words. */
 static const char *find_word(const char *values, int i, int parts) {
   for (;; values += strcspn(values, " |")) {
     for (; *values == ' ' || *values == '|'; values++)

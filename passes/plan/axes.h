@@ -1,7 +1,7 @@
-/* passes/plan/axes.h: what the knobs of families may be: the one table of candidates.
+/* passes/plan/axes.h: the values that knobs of families may have: the one table of candidates.
  *
  *   axes.def   the table
- *   axes.c     asking it */
+ *   axes.c     lookups in it */
 #ifndef STC_PASSES_AXES_H
 #define STC_PASSES_AXES_H
 
@@ -14,7 +14,7 @@ enum {
   PLAN_AXES
 };
 
-/* A row of axes.def; a knob that it does not name has the values "". */
+/* A row of axes.def; a knob that the row does not name has the values "". */
 typedef struct PlanAxes {
   FamilyId family;
   int rank;
@@ -24,20 +24,20 @@ typedef struct PlanAxes {
 
 /* Row number `i`, NULL: there are fewer. */
 const PlanAxes *plan_axes(int i);
-/* The row of a family, that for its usual tiles, NULL: it has none for such programs. */
+/* The row of a family for its usual tiles, NULL: it has none for such programs. */
 const PlanAxes *plan_axes_of(FamilyId family, int rank, bool simt);
 /* The row of overlapped tiles in lanes. */
 const PlanAxes *plan_axes_of_lanes(void);
-/* The row of streamed tiles of planes on grids of few rounds of blocks, or of many. */
+/* The row of streamed tiles of planes, on grids of many (`many`) or of few rounds of blocks. */
 const PlanAxes *plan_axes_of_planes(bool many);
 /* The row of overlapped tiles of a part of a step, for targets with threads. */
 const PlanAxes *plan_axes_of_parts(int rank);
 /* "T", "block" and so on: the option of a knob. */
 const char *plan_axis_option(int axis);
-/* Word number `i` of an axis; whole: those for the tuner alone count, too. NULL: there are fewer. */
+/* Word number `i` of an axis; whole: words for the tuner alone count, too. NULL: there are fewer. */
 const char *plan_axis_word(Arena *a, const char *values, int i, bool whole);
-/* Its numbers, "4x32", into v[0 .. GRID_RANK - 1], 1 where it has fewer; more: those behind the first '|' count, too,
- * up to the second. False: there is no such word (never those for the tuner). */
+/* The numbers of that word, "4x32", in v[0 .. GRID_RANK - 1], 1 where it has fewer; more: words between the first '|'
+ * and the second count, too. False: there is no such word (words for the tuner never count). */
 bool plan_axis_numbers(const char *values, int i, bool more, int32_t *v);
 
 #endif

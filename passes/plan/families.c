@@ -2,8 +2,8 @@
 #include "passes/launch/slices.h"
 #include "passes/plan/plan.h"
 
-/* What comes behind the lowering of tiles for targets with threads; `whole`: all kernels are wanted, those of tiles at
- * edges that are apart included. */
+/* Adds the passes after the lowering of tiles for targets with threads; `whole`: all kernels are wanted, including a
+ * kernel of tiles at edges alone. */
 static void add_thread_passes(Str *p, const TargetInfo *t, const Family *f, const Schedule *s, int rank, bool whole) {
   bool apart = s->edges != EDGES_ALONG;
   bool near = f->streamed && s->barriers != BARRIERS_BLOCK, streams = f->streamed && apart && rank == GRID_RANK;
@@ -24,8 +24,8 @@ static void add_thread_passes(Str *p, const TargetInfo *t, const Family *f, cons
     str_addf(p, ",early-signals(behind=%d)", (int)plan_mapped(s, MAP_BEHIND));
 }
 
-/* The pass that joins launches of few points as plan `s` of `m` says, which numbers dimensions as a slice has them, and
- * that of slices behind these. */
+/* Adds the pass that joins launches of few points as plan `s` of `m` says, with dimensions numbered as in a slice;
+ * after it, the pass for slices. */
 static void add_small_launches(Str *p, const Module *m, const Schedule *s) {
   str_addf(p, ",small-launches(points=%d", (int)map_get(s, MAP_JOINED));
   int slices = plan_is_sliced(m, s);

@@ -1,7 +1,8 @@
-/* make.c: a plan for one module: the cut, the tile, and what is taken in place of these. Plans are compared by making
- * others on copies of the module (given-steps.c, frame-plan.c, rivals.c, points-plan.c), each of which is made here,
- * too. Above what is legal and what tiles are expected to take, below pass plan (plan.c), which has the plan that is
- * made compared with others and written into the module. */
+/* make.c: makes a plan for one module: the cut, the tile, and alternatives to these.
+ *
+ * Plans are compared by making others on copies of the module (given-steps.c, frame-plan.c, rivals.c, points-plan.c);
+ * each of these is made here, too. This layer is above the rules of legality and the cost of tiles, and below pass plan
+ * (plan.c), which has the plan compared with others and writes it into the module. */
 #include "passes/launch/slices.h"
 #include "passes/plan/plan.h"
 #include "passes/plan/choose/cpu-stream.h"
@@ -11,7 +12,7 @@
 
 /* ---- remarks */
 
-/* Says which of the groups of the step of `m` are not streamed under schedule `s`, and why. */
+/* Remarks which groups of the step of `m` are not streamed under schedule `s`, and why. */
 static void remark_groups(PassContext *c, const Module *m, const Schedule *s) {
   int32_t n;
   const Stencil *st = last_level(m, &n);
@@ -25,7 +26,7 @@ static void remark_groups(PassContext *c, const Module *m, const Schedule *s) {
   }
 }
 
-/* Says why the schedule, which was left to us, has come to overlapped tiles. */
+/* Remarks why the schedule, which was left open, became overlapped tiles. */
 static void remark_overlapped(PassContext *c, const Module *m) {
   if (!diags_remarks_enabled(c->diags))
     return;
@@ -36,8 +37,8 @@ static void remark_overlapped(PassContext *c, const Module *m) {
 
 /* ---- the tile of a module that is cut and repeated */
 
-/* The schedule of overlapped tiles for the steps that remain behind streamed ones, one at a time, and the block of
- * inits, as `want` says or as it is by itself. NULL after an error: there is none, and it is needed. */
+/* The schedule of overlapped tiles for the steps that remain after streamed ones, one at a time, and the block of
+ * inits: as `want` says, or the default. NULL after an error: there is none, and it is needed. */
 static const Schedule *plan_rest(PassContext *c, const Module *m, const Schedule *want) {
   static const Schedule plain = {.family = FAMILY_OVERLAP, .T = 1};
   int32_t n;
@@ -51,8 +52,8 @@ static const Schedule *plan_rest(PassContext *c, const Module *m, const Schedule
   return rest;
 }
 
-/* Streamed tiles for module `m`, which was cut and tiled, or overlapped ones where the family was left open and these
- * are better: the choice for a step that was repeated is of as many time steps. */
+/* Chooses streamed tiles for module `m`, which was cut and tiled, or overlapped ones if the family was left open and
+ * these are better. For a step that was repeated the choice has as many time steps. */
 static bool plan_streamed(PassContext *c, const Module *m, Schedule *s) {
   Schedule want = *c->schedule;
   want.T = want.family == FAMILY_AUTO && c->target->simt ? 0 : m->time_tile;
@@ -67,7 +68,7 @@ static bool plan_streamed(PassContext *c, const Module *m, Schedule *s) {
   return true;
 }
 
-/* Overlapped tiles, or none, for module `m`, which was cut and tiled. */
+/* Chooses overlapped tiles, or none, for module `m`, which was cut and tiled. */
 static bool plan_unstreamed(PassContext *c, const Module *m, Schedule *s) {
   Schedule want = *c->schedule;
   if (family_row(want.family)->tiled)
@@ -89,7 +90,7 @@ bool plan_tile(PassContext *c, const Module *m, Schedule *s) {
 
 /* ---- the plan */
 
-/* Does plan `s` say the cut that module `m` has? Reports it if not, which is a mistake in stc. */
+/* Does plan `s` describe the cut that module `m` has? Reports it if not, which is a mistake in stc. */
 static bool says_cut(PassContext *c, const Module *m, const Schedule *s) {
   Module *again = module_trial(m);
   bool same = plan_cut_apply(c, again, s);
@@ -101,7 +102,7 @@ static bool says_cut(PassContext *c, const Module *m, const Schedule *s) {
   return same;
 }
 
-/* The family of a launch for each stencil; loops of targets without threads come in blocks that suit the grid. */
+/* The family with a launch for each stencil; on targets without threads, loops have blocks that suit the grid. */
 static Schedule naive_for_grid(const PassContext *c) {
   Schedule s = {.family = FAMILY_NAIVE};
   if (!c->target->simt && c->schedule)
@@ -109,8 +110,8 @@ static Schedule naive_for_grid(const PassContext *c) {
   return s;
 }
 
-/* Chooses a tile for the size of the grid, where one is better than the usual choice, for module `m`, which is cut, in
- * *want; naive, where that is better still. */
+/* For module `m`, which is cut: sets *want to a tile for the size of the grid, if there is one that is better than the
+ * usual choice; or to naive, if that is better still. */
 static void suit_grid(PassContext *c, const Module *m, Schedule *want) {
   const Reduction *by;
   Schedule tile = *want;
@@ -123,19 +124,21 @@ static void suit_grid(PassContext *c, const Module *m, Schedule *want) {
   *want = tile;
 }
 
-/* Does `want` say anything of tiles: more than a cut? */
+/* Does `want` give any part of a tile: more than a cut? */
 static bool says_tile(const Schedule *want) { return schedule_says_any(want, KNOBS_NUMBERS | KNOBS_WORDS); }
 
-/* Does it say which stencils share a launch? */
+/* Does it give which stencils share a launch? */
 static bool says_launches(const Schedule *want) { return schedule_says_any(want, KNOBS_TEXTS); }
 
-/* Does `want` leave all open, but that tiles have one time step, which loops without tiles do, too? */
+/* Does `want` leave everything open, except that tiles may be said to have one time step, as loops without tiles have,
+ * too? */
 static bool wants_one_step(const Schedule *want) {
   return !says_tile(want) || (want->T == 1 && schedule_gives_steps(want));
 }
 
-/* Is one launch a stencil taken for module `m`, which is cut, on a target without threads: all is left open, and these
- * loops are expected to take less than streamed tiles, or than others where nothing is streamed? */
+/* Is one launch a stencil taken for module `m`, which is cut, on a target without threads? It is if everything is left
+ * open, and these loops are expected to take less time than streamed tiles, or than other tiles where nothing can be
+ * streamed. */
 static bool is_better_apart(PassContext *c, const Module *m, const Schedule *want) {
   const Reduction *by;
   int64_t most = most_levels(m, &by);
@@ -144,8 +147,8 @@ static bool is_better_apart(PassContext *c, const Module *m, const Schedule *wan
           (loops_are_better_apart(c->target, m) && stream_is_not_better(c, m, want, most)));
 }
 
-/* Resolves `want` for module `m`, which is cut but not repeated, in *first. On a target without threads the family that
- * it comes to is put into *want: it is not asked for again where the module is repeated. */
+/* Resolves `want` for module `m`, which is cut but not repeated, to *first. On a target without threads the resulting
+ * family is also set in *want, so that it is not chosen again when the module is repeated. */
 static bool resolve_first(PassContext *c, const Module *m, Schedule *want, Schedule *first) {
   bool open = want->family == FAMILY_AUTO && !c->target->simt;
   if (!schedule_resolve(c, m, want, first))
@@ -157,16 +160,16 @@ static bool resolve_first(PassContext *c, const Module *m, Schedule *want, Sched
   return true;
 }
 
-/* Were warp pipelines compared with what plan `s` comes to: with streamed tiles, and on grids so small that what is
- * counted decides alone with overlapped tiles, which are compared with streamed tiles there? */
+/* Were warp pipelines compared with the kind of plan `s`: with streamed tiles; and with overlapped tiles on grids so
+ * small that the counted cost alone decides, since overlapped tiles are compared with streamed tiles there? */
 static bool rivals_warps(const Schedule *want, const Schedule *s) {
   return s->family == FAMILY_STREAM ||
          (s->family == FAMILY_OVERLAP &&
           slices_of_size(2, want->size) * (double)want->size[0] * (double)want->size[1] < tuning.many_rounds[1]);
 }
 
-/* Makes plan `s` of module `m`, which is cut, a warp pipeline where all was left open, it came to streamed tiles
- * or what is chosen beside them, and that was measured to be faster. */
+/* Makes plan `s` of module `m`, which is cut, a warp pipeline if everything was left open, the plan has streamed tiles
+ * or tiles chosen in their place, and pipelines were measured to be faster. */
 static bool prefer_warps(PassContext *c, const Module *m, Schedule *s) {
   Schedule want = *c->schedule, first;
   PassContext with = *c;
@@ -179,7 +182,7 @@ static bool prefer_warps(PassContext *c, const Module *m, Schedule *s) {
   return schedule_resolve(&with, m, &want, &first) && plan_tile(&with, plan_tiled_copy(m, first.T), s);
 }
 
-/* Has the step of `m` a stencil, not that of a probe, that computes few points of the grid? */
+/* Does the step of `m` have a stencil, other than that of a probe, that computes few points of the grid? */
 static bool has_thin_stencil(const Module *m) {
   const Const *scalars = default_scalars(m);
   ThinPart *parts;
@@ -193,7 +196,7 @@ static bool has_thin_stencil(const Module *m) {
   return any;
 }
 
-/* The cut of the step of `m` in which each stencil that has a name is a launch. */
+/* The cut of the step of `m` in which each stencil with a name is a launch. */
 static const char *apart_text(const Module *m) {
   Str out = {.arena = m->arena};
   int32_t n;
@@ -204,8 +207,8 @@ static const char *apart_text(const Module *m) {
   return out.s;
 }
 
-/* The plan of module `m` in which each stencil is a launch of family `family` by itself, in *s, and the seconds a step
- * that are expected of it; infinite: there is none. */
+/* Sets *s to the plan of module `m` in which each stencil is a launch of family `family` by itself. Returns the
+ * expected seconds a step; infinite: there is no such plan. */
 static double apart_seconds(PassContext *c, const Module *m, FamilyId family, Schedule *s) {
   Schedule want = *c->schedule;
   PassContext with = *c;
@@ -221,17 +224,17 @@ static double apart_seconds(PassContext *c, const Module *m, FamilyId family, Sc
   return ok ? time.seconds : INFINITY;
 }
 
-/* What plan `s` of `m`, which is cut as it says, is expected to take with tiles at edges: in three dimensions their
+/* The expected time of plan `s` of `m`, which is cut as it says, including tiles at edges: in three dimensions their
  * loops are split, so that they have a kernel of their own. */
 static bool edges_time(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, ScheduleTime *out) {
   return (m->grid.rank == GRID_RANK ? schedule_time_parted : schedule_time_with_edges)(c, plan_tiled_copy(m, s->T), s,
                                                                                        size, out);
 }
 
-/* Makes plan `s` of module `m`, which is cut as it says, that of a launch a stencil, where all was left open and
- * stencils compute few points: tiles of several stencils compute these on all of the grid, or at least their halo.
- * Several time steps a tile may be worth that. `whole`: the module without a cut. *expected: the seconds a step that
- * are expected, if a stencil computes few points, else 0. */
+/* Gives plan `s` of `m`, which is cut as it says, a launch for each stencil, if everything was left open, stencils
+ * compute few points, and that is expected to be faster: tiles of several stencils compute such stencils on all of the
+ * grid, or at least on their halo. Several time steps a tile may be worth that. `whole`: the module without a cut.
+ * *expected: the expected seconds a step if a stencil computes few points, else 0. */
 static bool prefer_apart(PassContext *c, const Module *whole, const Module *m, Schedule *s, double *expected) {
   const Schedule *want = c->schedule;
   Schedule tiles, naive;
@@ -252,17 +255,17 @@ static bool prefer_apart(PassContext *c, const Module *whole, const Module *m, S
   return true;
 }
 
-/* Can threads of several points, without tiles, be taken for `m`: all was left open, and the size of the grid is
- * known? */
+/* May threads of several points, without tiles, be taken for `m`? They may if everything was left open, and the size of
+ * the grid is known. */
 static bool points_may_be_better(const PassContext *c, const Module *m) {
   const Schedule *want = c->schedule;
   return c->target->simt && want->family == FAMILY_AUTO && !says_launches(want) && !says_tile(want) &&
          want->size[0] > 0 && m->grid.rank > 1 && !module_has_stages(m) && !module_scaled(m) && !m->part;
 }
 
-/* Takes, for plan `s` of a step of `m` that is cut and expected to take `seconds`, the plan of the step in one launch
- * where that is expected to be clearly faster: a cut is compared with one launch by a tile that no grid is known for,
- * and several steps pay with tiles that are fitted to one. What it takes then. */
+/* Replaces plan `s` of a step of `m` that is cut, and expected to take `seconds`, by the plan of the step in one launch
+ * if that is expected to be clearly faster: a cut is compared with one launch by a tile that suits no known grid, and
+ * several steps pay with tiles that are fitted to one. Returns the expected seconds of *s. */
 static double prefer_whole(PassContext *c, const Module *m, double seconds, Schedule *s) {
   Schedule want = *c->schedule, whole;
   PassContext with = *c;
@@ -280,9 +283,9 @@ static double prefer_whole(PassContext *c, const Module *m, double seconds, Sche
   return all;
 }
 
-/* Are other families looked at beside plan `s` of `m`: the tile's shape was left open, the size of the grid is known,
- * and nothing but what is counted decided on streamed tiles? Where `expected` seconds of a step are, kernels were
- * looked at. The model is fitted to hardware with asynchronous copies. */
+/* Are other families compared with plan `s` of `m`? They are if the tile's shape was left open, the size of the grid is
+ * known, and streamed tiles were chosen by the counted cost alone. If `expected` seconds of a step are known, kernels
+ * were examined. The model is fitted to hardware with asynchronous copies. */
 static bool may_have_rivals(const PassContext *c, const Module *m, const Schedule *s, double expected) {
   const Schedule *want = c->schedule;
   Schedule shape = *want;
@@ -292,8 +295,8 @@ static bool may_have_rivals(const PassContext *c, const Module *m, const Schedul
          want->size[0] > 0 && s->family == FAMILY_STREAM && expected <= 0 && !m->part;
 }
 
-/* Makes plan `s` of `m`, whose time steps a tile are given, that of another family where that is expected to be faster.
- */
+/* Replaces plan `s` of `m`, whose time steps a tile are given, by the plan of another family if that is expected to be
+ * faster. */
 static bool prefer_rival_of_steps(PassContext *c, const Module *m, Schedule *s) {
   Module *cut = module_trial(m);
   if (may_have_rivals(c, m, s, 0) && plan_cut_apply(c, cut, s))

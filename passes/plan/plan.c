@@ -1,38 +1,40 @@
-/* plan.c: pass plan: how the program is to be run, decided once and written into the module. Candidates of tiles and of
- * cuts are compared on copies of the module; passes behind this one obey what is written, and ask nothing.
+/* plan.c: pass plan: decides once how the program is to be run, and writes the plan into the module. It compares
+ * candidates of tiles and of cuts on copies of the module; the passes after it follow the plan and decide nothing
+ * themselves.
  *
- * `rest` is the tile of single steps that remain behind the last time tile; its block is that of inits, too. With
- * `edges=steps` all families have it: its block is that of inits and of the steps that remain, and the first number of
- * its `elems` the points of a thread in the frame's kernels. Lines `map` behind these say the rest of the mapping
- * (docs/architecture.md): numbers that have no options, of the whole plan and its tile, of the kernel for fewer steps
- * (`map between`), and of each launch (`map launch`). `ir/mapping.def` has what they mean. A plan that leaves all of
- * them out, as plans from before there were such lines do, gets what stc chooses; if it says any of them it has to say
- * all knobs, too. If the step is cut into several launches, each has a line
- * `launch`.
+ * *The plan's text*. The knobs are those of the options of the same names (docs/command.md). `cut` is `-fuse`, with the
+ * names of all stencils, also of those that fuse lets a user leave out, so it can describe any possible cut; `plan`
+ * checks that it does. `rest` is the tile of single steps that remain after the last time tile; its block is that of
+ * inits, too. With `edges=steps` all families have it: its block is that of inits and of the steps that remain, and the
+ * first number of its `elems` the points of a thread in the frame's kernels. If the step is cut into several launches,
+ * each has a line `launch`.
  *
- * The knobs are those of the options of the same names (docs/command.md); `cut` is `-fuse`, with the names of all
- * stencils, also of those that fuse lets a user leave out: it says any cut that can be, and `plan` checks that it does.
- * A plan in a file may leave any knob out, which `plan` then chooses, and may say `auto` for the family. One with a
- * mistake gets an error with line and cause; one that the program or the target does not allow, an error that names the
- * knob and the reason. If some knobs are given, here or as options, and the usual choice of the others does not fit,
- * all that these may be is looked at (`complete.c`), and what computes least for each point that it stores is taken. A
- * plan in a module must be complete. Where a plan stands in a `.sir` file and `plan` does not run, the lowering checks
- * it. A pass that is given an option of its own (`fuse(cuts=)`, `time-tile(t=)` with another number) ends the plan: the
- * lowering then decides for itself, as it does in a pipeline without `plan`. What `plan` plans for consists of scalars
- * and rotates its levels itself: `scalarize` and `history` run before it.
+ * Lines `map` after these hold the rest of the mapping (docs/architecture.md): numbers that have no options, of the
+ * whole plan and its tile, of the kernel for fewer steps (`map between`), and of each launch (`map launch`).
+ * `ir/mapping.def` has their meanings. For a plan that leaves all of them out, as plans from before there were such
+ * lines do, stc chooses them; a plan with any of them has to give all knobs, too.
  *
- * How it decides: cuts are compared first (see fuse), then candidates for the size of the grid, if it is known, are
- * listed (`candidates.c`), each gets the time that it is expected to take (`cost.c`), and one is taken (`choice.c`);
- * else time steps are chosen for the step so cut, on the module as it is, then the tile on a copy that is cut and
- * repeated. What the cost model is asked meanwhile is remembered, so that no tile is lowered twice, and of a tile that
- * is lowered to be looked at there are only the kernels that make T steps, and of these what runs away from edges,
- * where edges are apart. `-stats` says how many were lowered: each takes some milliseconds, most of the time of all
- * passes, and no memory. A tile that cannot be lowered is no error: it is not taken, and `stc explain --why` says the
- * reason.
+ * *Open and wrong knobs*. A plan in a file may leave any knob out, which `plan` then chooses, and may say `auto` for
+ * the family. A mistake in a plan is an error with line and cause; a plan that the program or the target does not allow
+ * is an error that names the knob and the reason. If some knobs are given, here or as options, and the usual choice of
+ * the others does not fit, `plan` examines all possible values of these (`complete.c`), and takes those with which the
+ * tile computes the fewest points for each point that it stores. A plan in a module must be complete. If a plan stands
+ * in a `.sir` file and `plan` does not run, the lowering checks it. A pass that is given an option of its own
+ * (`fuse(cuts=)`, `time-tile(t=)` with another number) ends the plan: the lowering then decides for itself, as in a
+ * pipeline without `plan`. `plan` takes programs that consist of scalars and rotate their levels themselves:
+ * `scalarize` and `history` run before it.
  *
- * Where time steps are given on a target with threads and nothing else is, each family makes its own choice for so
- * many, and the one is taken that is expected to be fastest (`given-steps.c`): family warps only on grids that are
- * large enough for it. */
+ * *The order of decisions*. Cuts are compared first (see fuse). Then, if the size of the grid is known, candidates for
+ * it are listed (`candidates.c`), each gets its expected time (`cost.c`), and one is taken (`choice.c`). Otherwise time
+ * steps are chosen for the cut step, on the module as it is, then the tile on a copy that is cut and repeated. Answers
+ * of the cost model are kept, so that no tile is lowered twice. A tile that is lowered to be examined has only the
+ * kernels that make T steps, and of these only the code away from edges, where edges have kernels of their own.
+ * `-stats` says how many were lowered: each takes some milliseconds, most of the time of all passes, and no memory. A
+ * tile that cannot be lowered is no error: it is not taken, and `stc explain --why` says the reason.
+ *
+ * If only time steps are given, on a target with threads, each family makes its own choice for that number, and the
+ * one that is expected to be fastest is taken (`given-steps.c`); family warps only on grids that are large enough
+ * for it. */
 #include "passes/launch/slices.h"
 #include "passes/plan/plan.h"
 #include "passes/registry.h"
@@ -44,7 +46,7 @@
 
 /* ---- the pass */
 
-/* Says as remarks why the plan is `plan`, as many candidates as option "why" of the pass asks for. */
+/* Remarks why the plan is `plan`, with as many candidates as option "why" of the pass asks for. */
 static void remark_why(PassContext *c, const Module *m, const Schedule *plan, int most) {
   Str out = {.arena = c->arena};
   if (!diags_remarks_enabled(c->diags))
@@ -57,17 +59,18 @@ static void remark_why(PassContext *c, const Module *m, const Schedule *plan, in
   }
 }
 
-/* Has plan `s` of `m`, which was asked for as `want`, say its mapping. */
+/* Completes the mapping in plan `s` of `m`, which was asked for as `want`. */
 static bool map_plan(PassContext *c, const Module *m, const Schedule *want, Schedule *s) {
   Module *trial = module_trial(m);
   bool tiled = family_row(s->family)->tiled && s->edges != EDGES_STEPS;
   return (!tiled || plan_cut_apply(c, trial, s)) && plan_map(c, tiled ? plan_tiled_copy(trial, s->T) : trial, want, s);
 }
 
-/* Makes `want`, what is asked for, that of a program with stencil `st`, which takes or reads whole columns or a whole
- * level (NULL: it has none): a launch of its own, so that a launch makes one time step, and tiles are not streamed;
- * those of threads are where that is asked for, in launches of others. False after reporting that something else was
- * asked for; is_launch, one_step: what messages say why. */
+/* Adapts `want`, the request, to a program with stencil `st`, which reads or writes whole columns or a whole level
+ * (NULL: it has none): that stencil is a launch of its own, so a launch makes one time step, and tiles are not
+ * streamed, except where tiles of threads are asked for, in the launches of other stencils. Returns false after
+ * reporting that the request does not allow this;
+ * is_launch, one_step: the reasons for messages. */
 static bool suit_apart(PassContext *c, const Stencil *st, const char *is_launch, const char *one_step, Schedule *want) {
   if (!st)
     return true;
@@ -83,7 +86,7 @@ static bool suit_apart(PassContext *c, const Stencil *st, const char *is_launch,
   return !streamed && want->T <= 1;
 }
 
-/* The same of the sweeps of `m`, and of what reads another level of the grid. */
+/* The same for the sweeps of `m`, and for stencils that read another level of the grid. */
 static bool suit_launches(PassContext *c, const Module *m, Schedule *want) {
   return suit_apart(c, module_sweep(m),
                     "is a sweep, which is a launch of its own between those of other stencils, and their tiles are not "
@@ -96,7 +99,7 @@ static bool suit_launches(PassContext *c, const Module *m, Schedule *want) {
                     "reads all of another level of the grid, so that a launch makes one time step", want);
 }
 
-/* Can the target start a block for each coordinate of dimension 0 of `m`, as far as the params' defaults say? Of four
+/* Can the target start a block for each coordinate of dimension 0 of `m`, as far as the params' defaults say? For four
  * dimensions there is no other way. */
 static bool can_start(const TargetInfo *t, const Module *m) {
   const Const *scalars = default_scalars(m);
@@ -164,10 +167,10 @@ Module *pass_plan(PassContext *c, Module *m, int n, const PassOption *o) {
   return m;
 }
 
-/* ---- what other passes ask */
+/* ---- called by other passes */
 
-/* The schedule that pass `pass` of the table is to lower if the module has no plan: of the family asked for if it
- * lowers that, else of `family`. */
+/* The family that pass `pass` of the table is to lower if the module has no plan: the family asked for if the pass
+ * lowers it, else `family`. */
 static FamilyId own_family(const PassContext *c, const char *pass, FamilyId family) {
   const char *asked = c->schedule ? family_row(c->schedule->family)->lower[c->target->simt] : NULL;
   return asked && strcmp(asked, pass) == 0 ? c->schedule->family : family;
