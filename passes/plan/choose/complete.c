@@ -10,7 +10,7 @@ int32_t plan_next_value(int32_t value) {
   return value < 2 ? value + 1 : power ? value + value / 2 : value + value / 3;
 }
 
-/* The search: the schedule whose knobs are set, what it costs, and the best that was found. */
+/* The search: the schedule whose knobs are set, its cost, and the best schedule found. */
 typedef struct Search {
   Schedule *s, best;
   double (*cost)(const void *user, const Schedule *s);
@@ -18,7 +18,7 @@ typedef struct Search {
   double least;
 } Search;
 
-/* Looks at all values of the first `n` knobs at `k`; those behind are set. What a knob has comes first. */
+/* Tries all values of the first `n` knobs at `k`; the others are set. The present value of a knob comes first. */
 static void look_at(Search *x, int n, const Knob *k) {
   if (n == 0) {
     double mine = x->cost(x->user, x->s);

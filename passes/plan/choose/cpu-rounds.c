@@ -1,18 +1,19 @@
-/* cpu-rounds.c: the rounds of repeats in tiles that one thread streams, on targets without threads.
+/* cpu-rounds.c: decides whether the rounds of repeats are streamed by one thread, on targets without threads.
  *
- * A step with repeats is cut where they begin and end, so it is never one launch, and what is asked of other steps,
- * whether several of them had better be streamed, has no answer. But pass rounds writes several rounds of a repeat one
- * after the other: a launch of these streams its rows through all of them, as one of several time steps does. Here the
- * cut that streamed tiles would have is looked at, and what its launches are expected to take of these rounds is
- * compared with plain loops, a launch for each stencil. What is in no repeat counts for nothing: rounds are many.
- */
+ *   repeat: red, black     ->     one launch of red, black, red.1, black.1, ..     or     a launch for each stencil
+ *
+ * A step with repeats is cut where they begin and end, so it is never one launch, and the usual question, whether
+ * several steps should be streamed, has no answer. But pass rounds unrolls several rounds of a repeat: a launch of
+ * these streams its rows through all of them, as a launch of several time steps does. This file takes the cut that
+ * streamed tiles would have, and compares the expected time of these rounds in its launches with that of plain loops, a
+ * launch for each stencil. Stencils outside of repeats are not counted: rounds are many. */
 #include "passes/plan/cost/count.h"
 #include "passes/plan/plan.h"
 #include "passes/base/tuning.h"
 #include "passes/plan/choose/cpu-stream.h"
 
-/* Nanoseconds a point that the stencils from number `first` to before `end` of `m`, which is cut, take in streamed
- * tiles, and as plain loops where a launch of the cut cannot be streamed. *several: one of several stencils can. */
+/* Nanoseconds a point of stencils `first` to before `end` of `m`, which is cut: in streamed tiles, and as plain loops
+ * where a launch of the cut cannot be streamed. *several: a launch of several stencils can be streamed. */
 static double streamed_ns(PassContext *c, const Module *m, int first, int end, bool *several) {
   double sum = 0;
   for (int i = first, k; i < end; i += k) {
@@ -30,7 +31,7 @@ static double streamed_ns(PassContext *c, const Module *m, int first, int end, b
   return sum;
 }
 
-/* The stencils of the rounds that repeat `r` of `m` makes in a row: from *first on; how many. */
+/* The stencils of the consecutive rounds of repeat `r` of `m`: from *first on; returns their number. */
 static int rounds_in_a_row(const Module *m, const Repeat *r, int *first) {
   int n = 0;
   for (int i = m->nstencils - 1; i >= 0; i--)

@@ -1,27 +1,27 @@
-/* cut.c: which stencils of a step share a launch. The step's list of stencils is cut into consecutive groups
- * (Stencil.group); the lowerings make a launch of each. What only one group uses of the temp fields never reaches
- * global memory; what another has to recompute or to load and store is the price. Between one launch for all and one
- * for each there is often a best cut (S. Tabik, L. F. Romero, E. L. Zapata on multi-pass transformations of complex 3-D
- * stencils), found here by dynamic programming over the places to cut, with the figures of fuse-cost.c. Time tiles need
- * the whole step in one launch: that takes part as another choice.
+/* cut.c: decides which stencils of a step share a launch: cuts the step's list of stencils into consecutive groups
+ * (Stencil.group, `group` in the text form); the lowerings make a launch of each.
  *
- * Cuts the list of a step's stencils into consecutive groups (`group` in the text form); each group becomes a launch.
- * Temp fields that only one group uses live in its tiles; those that a later group needs are stored to global memory
- * and loaded again. More than one group means T = 1. `-fuse=all` and `none` are the two ends, `-fuse=gauss+st,dt,pde`
- * says a cut (in `-passes=` a `/` stands for the comma), and `auto`, the default, chooses. At the step's end there may
- * be stencils that the program has no name for: those that rotate the time levels of fields that no stencil writes,
- * each called `history`, and those of probes, called as the probe. A cut names all of them, as in
- * `-fuse=a,b+history,p`, or none: then they go with the stencil before them, but the probes are a launch of their own
- * if they cannot. Time levels of other fields rotate beside the stencil that writes the field, and have no place in a
- * cut. In a name from a `.sir` file, blanks, control characters, quotes, `\`, `+`, `,`, `/` and `%` are written `%XX`,
- * in hexadecimal. A cut that was asked for and cannot be is an error that names the group and the reason, one of those
- * in passes/launch/launch.c.
+ *   gauss  st | dt | pde  p     -fuse=gauss+st,dt,pde+p     three launches
  *
- * `auto` finds the cut whose launches take the least time together by dynamic programming over the places to cut, with
- * an estimate of each group's time (`fuse-cost.c`), and takes it in place of one launch for the step only if that is
- * illegal, or expected to take more than half as long again, also if it is streamed, by the cost model
- * (docs/performance.md): the figures are estimates. If `-T` greater than 1 is asked for there is no cut. The figures
- * stand as comments above the dump of `-print-after=plan`, and in `-stats`:
+ * Temp fields that only one group uses live in its tiles and never reach global memory; those that a later group needs
+ * are stored and loaded again, or recomputed. Between one launch for all stencils and one for each there is often a
+ * best cut (S. Tabik, L. F. Romero, E. L. Zapata on multi-pass transformations of complex 3-D stencils). More than one
+ * group means T = 1: time tiles need the whole step in one launch, which takes part as another choice.
+ *
+ * *Options*. `-fuse=all` and `none` are the two ends, `-fuse=gauss+st,dt,pde` gives a cut (in `-passes=` a `/` stands
+ * for the comma), and `auto`, the default, chooses. At the step's end there may be stencils that the program has no
+ * name for: those that rotate the time levels of fields that no stencil writes, each called `history`, and those of
+ * probes, called like the probe. A cut names all of them, as in `-fuse=a,b+history,p`, or none: then they share the
+ * launch of the stencil before them, but the probes are a launch of their own if they cannot. Time levels of other
+ * fields rotate beside the stencil that writes the field, and have no place in a cut. In a name from a `.sir` file,
+ * blanks, control characters, quotes, `\`, `+`, `,`, `/` and `%` are written `%XX`, in hexadecimal. A requested cut
+ * that is not possible is an error that names the group and the reason, one of those in passes/launch/launch.c.
+ *
+ * *Algorithm*. `auto` finds the cut whose launches take the least time together by dynamic programming over the places
+ * to cut, with an estimate of each group's time (`fuse-cost.c`). It takes that cut in place of one launch for the step
+ * only if one launch is illegal, or is expected to take more than half as long again, also if it is streamed, by the
+ * cost model (docs/performance.md): the figures are estimates. If `-T` greater than 1 is asked for there is no cut. The
+ * figures stand as comments above the dump of `-print-after=plan`, and in `-stats`.
  *
  * Measured: docs/lab/programs.md#stages-in-several-kernels-2026-11-21. */
 #include "passes/launch/slices.h"
@@ -30,14 +30,14 @@
 
 #include <string.h>
 
-/* What a group of stencils costs, and why it cannot be one (NULL: it is legal). */
+/* The cost of a group of stencils, and the reason why it cannot be one (NULL: it is legal). */
 typedef struct Group {
   LaunchCost cost;
   const char *why;
 } Group;
 
-/* The work: `n` stencils at st. groups[i * longest + k - 1] is the group of k stencils from i on, whole that of
- * all of them. joins[i]: see find_joins. */
+/* The search for a cut of `n` stencils at st. groups[i * longest + k - 1] is the group of k stencils from i on, whole
+ * that of all of them. joins[i]: see find_joins. */
 typedef struct Fuse {
   PassContext *c;
   Module *m;
@@ -49,7 +49,7 @@ typedef struct Fuse {
   bool *joins;
 } Fuse;
 
-/* The group from `i` to before `j`; one that nobody looked at has the cost 0. */
+/* The group from `i` to before `j`; a group that was not examined has the cost 0. */
 static const Group *group_of(const Fuse *f, int i, int j) {
   static const Group unknown = {.why = "it is not looked at"};
   if (i == 0 && j == f->n)
@@ -57,8 +57,8 @@ static const Group *group_of(const Fuse *f, int i, int j) {
   return j - i <= f->longest ? &f->groups[i * f->longest + j - i - 1] : &unknown;
 }
 
-/* Does stencil `i`, which rotates time levels, stand behind one that the step has a name for, with a repeat to follow?
- * It cannot go with that, and a cut in words does not say that it goes with the one before. */
+/* Does stencil `i`, which rotates time levels, come after a stencil that the step has a name for, and before a repeat?
+ * It cannot share the launch of that stencil, and a cut in words does not put it together with the one before. */
 static bool moves_alone(const Fuse *f, int i) {
   int next = i;
   while (next < f->n && is_history_stencil(f->m, &f->st[next]))
@@ -67,14 +67,14 @@ static bool moves_alone(const Fuse *f, int i) {
          f->st[next].stage != f->st[i].stage;
 }
 
-/* Does the stencil before stencil `i` rotate levels, and cannot go with it, which a repeat runs? Or is it the one that
- * rotates them, and is by itself? */
+/* Does the stencil before stencil `i` rotate levels, and cannot share its launch, which a repeat runs? Or is `i` the
+ * stencil that rotates them, and is alone? */
 static bool moves_apart(const Fuse *f, int i) {
   return (i > 0 && is_history_stencil(f->m, &f->st[i - 1]) && f->st[i - 1].stage != f->st[i].stage) ||
          moves_alone(f, i);
 }
 
-/* Are stencil `i` and the one before it of rounds that were asked to share a launch? */
+/* Do stencil `i` and the one before it belong to rounds that the request wants to share a launch? */
 static bool share_rounds(const Fuse *f, int i) {
   bool share = false;
   for (int r = 0; r < f->m->nrepeats && i > 0 && i < f->n; r++) {
@@ -92,8 +92,8 @@ static bool may_cut(const Fuse *f, int i) {
   return i == 0 || i == f->n || !is_history_stencil(f->m, &f->st[i - 1]) || moves_apart(f, i);
 }
 
-/* The number of the first of the stencils at the step's end that the program has no name for: they move time levels on
- * that no stencil writes, or are of probes. n: there are none. */
+/* The number of the first of the stencils at the step's end that the program has no name for: they rotate time levels
+ * that no stencil writes, or belong to probes. n: there are none. */
 static int tail_of(const Fuse *f) {
   int tail = f->n;
   while (tail > 0 && (is_history_stencil(f->m, &f->st[tail - 1]) || is_probe_stencil(f->m, &f->st[tail - 1])))
@@ -101,7 +101,7 @@ static int tail_of(const Fuse *f) {
   return tail;
 }
 
-/* The next stencil from number `i` on that a cut in words says. */
+/* The next stencil from number `i` on that a cut in words names. */
 static int next_said(const Fuse *f, int i) {
   while (i < f->n && !is_said_stencil(f->m, f->n, f->st, i))
     i++;
@@ -116,9 +116,9 @@ static const char *step_text(const Fuse *f) {
   return s.s ? s.s : "none";
 }
 
-/* ---- what cuts cost */
+/* ---- the cost of cuts */
 
-/* What the group from `i` to before `j` costs. */
+/* The cost of the group from `i` to before `j`. */
 static Group measure_group(const Fuse *f, int i, int j) {
   Schedule s;
   Group g = {0};
@@ -132,7 +132,7 @@ static Group measure_group(const Fuse *f, int i, int j) {
   return g;
 }
 
-/* Why the tile of the whole step cannot be streamed, if it must be: then that is what counts. */
+/* If the whole step must be streamed, sets the reason why its tile cannot be: then that reason counts. */
 static void measure_streamed(Fuse *f) {
   Schedule s;
   const Schedule *want = f->c->schedule;
@@ -141,9 +141,8 @@ static void measure_streamed(Fuse *f) {
 }
 
 /* Does stencil `st` by itself, in all slices, cover at most `points` points, with the scalars `g`? See is_small of
- * small-launches.c.
- * And is that less than a quarter of the grid, such as coarser levels? On small grids a tile of several stencils, or
- * rounds, is as fast. */
+ * small-launches.c. And is that less than a quarter of the grid, as for coarser levels? On small grids a tile of
+ * several stencils, or rounds, is as fast. */
 static bool covers_few(const Fuse *f, const Stencil *st, const GridScalars *g, int64_t points) {
   const Box *box = st->npieces == 1 ? &st->pieces[0].box : &f->m->grid;
   double slices = f->m->slice_of ? slices_of_size(f->m->grid.rank, f->c->schedule->size) : 1;
@@ -157,8 +156,8 @@ static bool covers_few(const Fuse *f, const Stencil *st, const GridScalars *g, i
   return all <= (double)points && most <= 2 * (double)points && 4 * all < whole && !st->sweep;
 }
 
-/* Does something look at the rounds of repeat `r`, or change a scalar in them: a reduction, an update, also of a repeat
- * within it? */
+/* Does anything read the rounds of repeat `r`, or change a scalar in them: a reduction, or an update, also one of a
+ * repeat within it? */
 static bool is_looked_at(const Module *m, const Repeat *r) {
   bool any = false;
   for (int i = 0; i < m->nreductions; i++) {
@@ -170,8 +169,8 @@ static bool is_looked_at(const Module *m, const Repeat *r) {
   return any;
 }
 
-/* Can nothing but a launch end between stencils of stages `before` and `behind`: no update, no round that is looked at,
- * no begin or end of such rounds? */
+/* Is there nothing but the end of a launch between stencils of stages `before` and `behind`: no update, no round that
+ * is_looked_at names, no begin or end of such rounds? */
 static bool meets_nothing(const Fuse *f, int32_t before, int32_t behind) {
   const Module *m = f->m;
   bool nothing = true;
@@ -186,9 +185,8 @@ static bool meets_nothing(const Fuse *f, int32_t before, int32_t behind) {
   return nothing;
 }
 
-/* Marks in f->joins the stencils of few points whose launches pass small-launches makes one with those of stencils that
- * no tile has with them, and the ones beside these: there is nothing to gain by a tile of several, but where one was
- * asked for. */
+/* Marks stencils of few points in f->joins whose launches pass small-launches joins with those of stencils that share
+ * no tile with them, and the stencils beside these: a tile of several gains nothing there, unless one was asked for. */
 static void find_joins(Fuse *f) {
   GridScalars g;
   int64_t points = f->c->schedule->repeats ? 0 : plan_joined(f->c, f->m, f->c->schedule, &g);
@@ -206,8 +204,8 @@ static void find_joins(Fuse *f) {
     f->joins[i] = f->joins[i] || (few[i] && f->joins[i + 1] && f->st[i].stage == f->st[i + 1].stage);
 }
 
-/* Are stencils from `i` to before `j` better by themselves, since their launches are joined with others? What has to go
- * along with the one before is none by itself. */
+/* Are stencils from `i` to before `j` better in launches of their own, since these are joined with others? A stencil
+ * that has to share the launch of the one before is never alone. */
 static bool are_joined(const Fuse *f, int i, int j) {
   bool joined = false, several = false;
   for (int k = i; k < j; k++) {
@@ -217,11 +215,11 @@ static bool are_joined(const Fuse *f, int i, int j) {
   return joined && several;
 }
 
-/* Stencils of the groups that are looked at, at most, but for the whole step; and those of a step above which no more
- * groups are looked at than of so many, for time: they are shorter. */
+/* The greatest number of stencils of a group that is examined, other than the whole step. In a step with more stencils
+ * than LONG_STEP no more groups are examined than in one with LONG_STEP, to save time: they are shorter. */
 enum { LONG_GROUP = 24, LONG_STEP = 256 };
 
-/* Finds what all groups cost. */
+/* Finds the costs of all groups. */
 static void measure_groups(Fuse *f) {
   int groups = LONG_GROUP * LONG_STEP;
   f->longest = f->n <= LONG_STEP ? LONG_GROUP : (groups + f->n - 1) / f->n;
@@ -238,8 +236,8 @@ static void measure_groups(Fuse *f) {
   measure_streamed(f);
 }
 
-/* Cuts where the sum of the groups' times is least; the sum. Single stencils are legal always (a user's tile that is
- * not is reported later). */
+/* Cuts where the sum of the groups' times is least; returns the sum. Single stencils are always legal (a user's tile
+ * that is not legal is reported later). */
 static double best_cut(const Fuse *f, bool *before) {
   double *best = ARENA_ARRAY(f->c->arena, double, f->n + 1);
   int *from = ARENA_ARRAY(f->c->arena, int, f->n + 1);
@@ -261,8 +259,8 @@ static double best_cut(const Fuse *f, bool *before) {
   return best[f->n];
 }
 
-/* What the whole step costs in one launch with the time tile that its schedule would have (or one step if `steps` is
- * 1), in *out. */
+/* Sets *out to the cost of the whole step in one launch, with the time tile that its schedule would have (or one step
+ * if `steps` is 1). */
 static bool whole_cost(const Fuse *f, LaunchCost *out) {
   Schedule s;
   if (f->whole.why)
@@ -300,7 +298,7 @@ static void note_cost(const Fuse *f, const char *what, const LaunchCost *k) {
   note(f, s.s);
 }
 
-/* Notes the figures of the groups that the step is cut into, and of one launch for all (`whole`, NULL: not legal). */
+/* Notes the figures of the groups into which the step is cut, and of one launch for all (`whole`, NULL: not legal). */
 static void note_choice(const Fuse *f, const LaunchCost *whole) {
   Arena *a = f->c->arena;
   double sum = 0;
@@ -318,7 +316,7 @@ static void note_choice(const Fuse *f, const LaunchCost *whole) {
     note(f, arena_printf(a, "the step in one launch: %s", f->whole.why));
 }
 
-/* ---- cuts that were asked for */
+/* ---- requested cuts */
 
 /* Cuts before stencil i where before[i]. */
 static void apply(const Fuse *f, const bool *before) {
@@ -329,7 +327,7 @@ static void apply(const Fuse *f, const bool *before) {
   }
 }
 
-/* Is stencil number `i` said by `name`? */
+/* Does `name` name stencil number `i`? */
 static bool has_name(const Fuse *f, int i, const char *name) {
   return strcmp(said_name(f->c->arena, &f->st[i]), name) == 0;
 }
@@ -342,7 +340,7 @@ static int find_stencil(const Fuse *f, const char *name) {
   return i;
 }
 
-/* Reports that `name` stands where stencil number `i` should in `cuts` (i == n: nothing). */
+/* Reports that `name` stands where stencil number `i` should stand in `cuts` (i == n: nothing should). */
 static bool wrong_name(const Fuse *f, const char *cuts, const char *name, int i) {
   int place = find_stencil(f, name);
   if (!*name)
@@ -361,7 +359,7 @@ static bool wrong_name(const Fuse *f, const char *cuts, const char *name, int i)
   return false;
 }
 
-/* Lets the step's probes be a launch of their own if they cannot share that of the stencil before them. */
+/* Makes the step's probes a launch of their own if they cannot share that of the stencil before them. */
 static void part_probes(const Fuse *f, bool *before) {
   int first = f->n, start;
   while (first > 0 && is_probe_stencil(f->m, &f->st[first - 1]))
@@ -372,7 +370,7 @@ static void part_probes(const Fuse *f, bool *before) {
     before[first] = true;
 }
 
-/* The number of the first stencil behind `i` and all further parts of it. */
+/* The number of the first stencil after `i` and all further parts of it. */
 static int behind_parts(const Fuse *f, int i) {
   for (int next = i + 1; next < f->n; next++) {
     if (part_before(f->m, f->st, next) == i)
@@ -392,9 +390,9 @@ static int next_named(const Fuse *f, int i, int end) {
 }
 
 /* Reads `cuts`, "gauss+st,dt,pde", into before[i]: is there a cut before stencil i? ('/' is as good as ','.) A stencil
- * in parts is named once, or once for each part, if there are cuts between them. What the
- * program has no name for at the step's end is said as a whole, or left out: then it goes with the stencil before it if
- * it can. */
+ * in parts is named once, or once for each part, if there are cuts between them. The stencils at the step's end that
+ * the program has no name for are all named, or none: then they share the launch of the stencil before them if they
+ * can. */
 static bool read_cuts(const Fuse *f, const char *cuts, bool *before) {
   int i = next_said(f, 0), start = 0, again = f->n;
   bool cut = false;
@@ -428,7 +426,7 @@ static bool read_cuts(const Fuse *f, const char *cuts, bool *before) {
   return true;
 }
 
-/* Reports the first group of the cut made that cannot be a launch; `cuts` is how it was asked for. */
+/* Reports the first group of the cut that cannot be a launch; `cuts` is the request. */
 static bool check_groups(const Fuse *f, const char *cuts) {
   for (int i = 0, k; i < f->n; i += k) {
     k = group_length(f->n - i, f->st + i);
@@ -442,7 +440,7 @@ static bool check_groups(const Fuse *f, const char *cuts) {
   return true;
 }
 
-/* Is stencil `i` the first of those at the step's end that only move time levels on, and may it share the launch of the
+/* Is stencil `i` the first of those at the step's end that only rotate time levels, and may it share the launch of the
  * stencil before? */
 static bool goes_along(const Fuse *f, int i) {
   return i >= tail_of(f) && !is_history_stencil(f->m, &f->st[i - 1]) &&
@@ -468,7 +466,7 @@ static bool explicit_cut(const Fuse *f, const char *cuts) {
 
 /* ---- choosing */
 
-/* Is there nothing to decide of a step that is not to be cut, and nobody who wants to know what it costs? */
+/* Is nothing to be decided for a step that is not to be cut, and are its figures not wanted? */
 static bool is_settled(const Fuse *f) {
   bool settled = !f->c->notes && !f->c->stats && !diags_remarks_enabled(f->c->diags);
   for (int i = 1; i < f->n; i++)
@@ -476,7 +474,7 @@ static bool is_settled(const Fuse *f) {
   return settled;
 }
 
-/* Can rounds that were asked to share a launch do so? Reports why not. */
+/* Can rounds that are to share a launch do so? Reports why not. */
 static bool rounds_can_share(const Fuse *f) {
   for (int i = 0, j = 1; j <= f->n; j++) {
     if (share_rounds(f, j))
@@ -493,7 +491,7 @@ static bool rounds_can_share(const Fuse *f) {
 }
 
 /* Makes the cut that is expected to run fastest; none if several steps a tile are asked for (if that is not legal,
- * time-tile reports it). False after reporting that rounds cannot share a launch which were asked to. */
+ * time-tile reports it). False after reporting that rounds that are to share a launch cannot. */
 static bool auto_cut(const Fuse *f) {
   LaunchCost whole;
   bool *before = ARENA_ARRAY(f->c->arena, bool, f->n + 1);
@@ -523,8 +521,8 @@ static bool auto_cut(const Fuse *f) {
 
 /* ---- the pass */
 
-/* The points of the grid that the schedule `s` is to suit, or under the params' defaults; of
- * the grid that is meant where nothing is known if they have none. */
+/* The points of the grid for which schedule `s` is to be chosen, or under the params' defaults; if they have none, the
+ * points of the grid that is assumed where nothing is known. */
 static double grid_points(const Schedule *s, const Module *m) {
   double points = slices_of_size(m->grid.rank, s->size);
   for (int d = 0; d < m->grid.rank; d++)
@@ -541,7 +539,7 @@ static double grid_points(const Schedule *s, const Module *m) {
   return points;
 }
 
-/* The work on the step of `m`, all of which is one group at first. */
+/* The search for a cut of the step of `m`, all of which is one group at first. */
 static Fuse fuse_start(PassContext *c, Module *m) {
   Fuse f = {.c = c, .m = m, .n = m->nstencils, .st = m->stencils};
   for (int i = 0; i < f.n; i++)

@@ -1,5 +1,5 @@
-/* frame-plan.c: tiles of several steps inside, and step by step at edges whose layers tiles would have to know of
- * (tile/frame.h): when that is taken.
+/* frame-plan.c: decides when tiles of several steps are made inside, and single steps at the edges, so that tiles do
+ * not contain the layers there (tile/frame.h).
  *
  * Measured: docs/lab/real-problems.md. */
 #include "passes/tile/frame.h"
@@ -30,7 +30,7 @@ static double frame_points(const Frame *f, const Extent *depth, const int64_t *s
   return points;
 }
 
-/* How many of the `n` launches at `l` wait for those before: the others are beside them. */
+/* How many of the `n` launches at `l` wait for earlier ones; the others run at the same time as these. */
 static int waits_of(int n, Launch *const *l) {
   int waits = 0, first = 0;
   for (int i = 0; i < n; i++) {
@@ -61,10 +61,10 @@ static bool can_make(const PassContext *c, const Module *step, const Schedule *s
   return plan_make(&with, step, &again) && again.T == s->T;
 }
 
-/* The plan of tiles as context `c` has it asked for in *want, in *s, and the step of module `m` that such tiles make:
- * how many steps a tile has decides which probes they leave to the frame. Where what they make does not fit another
- * plan is found, of no more steps, which *want then says. NULL: there is none, and *why says why if the diagnostics do
- * not. */
+/* Sets *s to the plan of tiles that context `c` asks for in *want. Returns the step of module `m` that such tiles make:
+ * the number of steps a tile decides which probes they leave to the frame. If the tiles' step does not fit, another
+ * plan of no more steps is found, and *want says it. NULL: there is none, and *why is the reason if it was not
+ * reported. */
 static Module *plan_inside(PassContext *c, const Module *m, Schedule *want, Schedule *s, const char **why) {
   for (Module *step = frame_step(m, 0, why);;) {
     if (!step || !plan_make(c, step, s))
@@ -77,12 +77,12 @@ static Module *plan_inside(PassContext *c, const Module *m, Schedule *want, Sche
   }
 }
 
-/* The most points that a thread of a frame's kernel is chosen to have: as many as make so many bytes of the largest
- * fields that the tiles compute, since what stencils load beside each is in registers. And the most that a plan may ask
- * for, as there is code for each. */
+/* The most points that a thread of a frame's kernel is chosen to have: as many as take ROW_BYTES bytes of the largest
+ * fields that the tiles compute, since values that stencils load beside each point are in registers. And the most that
+ * a plan may ask for, as there is code for each. */
 enum { ROW_BYTES = 16, MOST_ROWS = 64 };
 
-/* How many points a thread may have. */
+/* The greatest number of points of a thread. */
 static int32_t most_rows(const Frame *f) {
   const Module *m = f->whole;
   int32_t size = 4;
@@ -110,14 +110,14 @@ static double frame_blocks(const Frame *f, const Extent *depth, const int64_t *s
   return all - hole;
 }
 
-/* The least that `depth` is anywhere along dimension 0. */
+/* The smaller of the two depths of `depth` along dimension 0. */
 static int64_t least_depth(const Extent *depth) { return depth->lo[0] < depth->hi[0] ? depth->lo[0] : depth->hi[0]; }
 
-/* How many points a thread has of the frame's kernels of the tiles' stencils, one behind the other along dimension 0,
- * for a grid of extents `size`: as many as leave blocks for all threads that the device holds at once, and tiles
- * beside the layers, since code is written out for several points in tiles that meet none. What a block takes to find
- * its place is then paid once for all of them, and what stencils load beside them along dimension 0 is loaded once for
- * several. A single one on grids of one dimension, along which threads have consecutive points. */
+/* The number of points of a thread of the frame's kernels of the tiles' stencils, one after the other along dimension
+ * 0, for a grid of extents `size`: as many as leave blocks for all threads that the device holds at once, and tiles
+ * beside the layers, since code is unrolled for several points in tiles that contain no layer. A block then computes
+ * its place once for all points, and values that stencils load beside them along dimension 0 are loaded once for
+ * several. It is 1 on grids of one dimension, along which threads have consecutive points. */
 static int32_t frame_rows(const PassContext *c, const Frame *f, const int64_t *size) {
   const Const *scalars = default_scalars(f->whole);
   int64_t threads = 1;
@@ -133,7 +133,8 @@ static int32_t frame_rows(const PassContext *c, const Frame *f, const int64_t *s
   return rows;
 }
 
-/* Why the rest `given` of a plan cannot be that of a frame; NULL: it can, or leaves open what threads have. */
+/* The reason why the rest `given` of a plan cannot be that of a frame; NULL: it can, or leaves the points of a thread
+ * open. */
 static const char *rest_wrong(Arena *a, const Schedule *given) {
   if (!given || given->elems[0] <= MOST_ROWS)
     return NULL;
@@ -141,9 +142,9 @@ static const char *rest_wrong(Arena *a, const Schedule *given) {
                       given->elems[0]);
 }
 
-/* Has plan `s` of frame `f` say how many points a thread of the frame's kernels has, beside the block of inits: as
- * `given`, the rest of a plan that is asked for, says of dimension 0 (in others it is of nothing that a frame has), or
- * for a grid of extents `size`. */
+/* Sets, in plan `s` of frame `f`, the number of points of a thread of the frame's kernels, beside the block of inits.
+ * It is the number that `given`, the rest of a requested plan, has for dimension 0 (other dimensions have no meaning
+ * for a frame), or one for a grid of extents `size`. */
 static void say_rows(PassContext *c, const Frame *f, const Schedule *given, const int64_t *size, Schedule *s) {
   Schedule *rest = ARENA_NEW(c->arena, Schedule);
   bool said = given && given->elems[0];
@@ -158,8 +159,9 @@ static void say_rows(PassContext *c, const Frame *f, const Schedule *given, cons
   s->rest = rest;
 }
 
-/* The plan of the tiles inside for module `m` as `want` asks, in *s, and the seconds a step that are expected of it
- * with its frame, in *seconds. False: there is none, and *why says why if the diagnostics do not. */
+/* Sets *s to the plan of the tiles inside for module `m` as `want` asks, and *seconds to the expected seconds a step
+ * with its frame.
+ * False: there is none, and *why is the reason if it was not reported. */
 static bool framed_plan(PassContext *c, const Module *m, const Schedule *want, Schedule *s, double *seconds,
                         const char **why) {
   Schedule inside = *want;

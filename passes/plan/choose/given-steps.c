@@ -17,9 +17,9 @@ double plan_tile_seconds(PassContext *c, const Module *m, const Schedule *s, con
   return schedule_time_with_edges(c, tiled, s, size, &time) ? time.seconds : INFINITY;
 }
 
-/* The seconds a step that are expected of what family `id` makes of c->schedule for module `m`; infinite: nothing, or
- * nobody knows. Warps that are no power of two, which an odd T has, were not measured, and are made where they are
- * asked for. Messages are dropped: what is taken says its own. */
+/* The expected seconds a step of the plan that family `id` makes of c->schedule for module `m`; infinite: there is
+ * none, or its time is not known. Numbers of warps that are no power of two, which an odd T has, were not measured, and
+ * are only made where they are asked for. Messages are dropped: the plan that is taken reports its own. */
 static double family_seconds(PassContext *c, const Module *m, FamilyId id) {
   Schedule want = *c->schedule, s;
   PassContext with = *c;

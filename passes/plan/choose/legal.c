@@ -1,21 +1,26 @@
-/* legal.c: makes the user's request legal for a target. It computes block size from B and E (equation 1 of the paper: a
- * tile stores W = B * E - halo points in each dimension), shared memory (equation 3), and defaults for open parts.
+/* legal.c: makes the user's request legal for a target: block size from B and E (equation 1 of the paper: a tile stores
+ * W = B * E - halo points in each dimension), shared memory (equation 3), and defaults for open parts.
+ *
+ *   -schedule=overlap -T=4     ->     -T=4 -block=8x32 -elems=4x1     or an error with the nearest legal choice
  *
  * `schedule_resolve` turns the user's request (`-schedule -T -block -elems`, all optional) into a schedule that the
- * target can run, or an error that names the request, the target's limit and the nearest legal choice. It asks
- * `halo_compute` and the analysis of launches, so it knows the tile's width (equation 1, W = B * E - halo) and its
- * shared bytes (equation 3) for every T that it considers. `tile/mapping.h` has the sizes of a tile that do not depend
- * on cost: stored and redundant points, bytes, registers for windows. Lowerings and the cost model (`plan/cost/`) ask
- * there, and the cost model does not know which tiles are legal or chosen.
+ * target can run, or an error that names the request, the target's limit and the nearest legal choice. It calls
+ * `halo_compute` and the analysis of launches, so it knows the tile's width (equation 1) and its shared bytes (equation
+ * 3) for every T that it considers. `tile/mapping.h` has the sizes of a tile that do not depend on cost: stored and
+ * redundant points, bytes, registers for windows. Lowerings and the cost model (`plan/cost/`) call it, and the cost
+ * model does not know which tiles are legal or chosen.
  *
- * Defaults with threads: blocks of 256, 8x32 or 4x4x32. E is doubled in the dimension where the halo weighs most until
- * at most 1.35 points (1.05 in one dimension) are computed for each point stored, as long as a thread's private arrays
- * take at most 32 registers (8 in three dimensions), its code stays below about 2100 instructions and the block's
- * arrays below a quarter of a core's shared memory. T is the largest, up to 16, 4, 2 in one, two, three dimensions,
- * whose redundancy is then at most 1.3, 1.8, 2.2 (1.2, 1.55, 1.8 for stencils of more than about 40 instructions).
- * These numbers come from measurements on one H200 and stand in `tuning.def`. Without threads -block is the tile, by
- * default as large as the cache allows, and T is up to 16, 8, 4. T is never more than the program's steps, nor than the
- * steps between two evaluations of a reduction (`every`; a remark says so). `-schedule=naive` has T = 1 and E = 1. */
+ * *Defaults with threads*: blocks of 256, 8x32 or 4x4x32. E is doubled in the dimension where the halo weighs most
+ * until at most 1.35 points (1.05 in one dimension) are computed for each point stored, as long as a thread's private
+ * arrays take at most 32 registers (8 in three dimensions), its code stays below about 2100 instructions and the
+ * block's arrays below a quarter of a core's shared memory. T is the largest, up to 16, 4, 2 in one, two, three
+ * dimensions, whose redundancy is then at most 1.3, 1.8, 2.2 (1.2, 1.55, 1.8 for stencils of more than about 40
+ * instructions). These numbers come from measurements on one H200 and stand in `tuning.def`.
+ *
+ * *Defaults without threads*: -block is the tile, by default as large as the cache allows, and T is up to 16, 8, 4.
+ *
+ * T is never more than the program's steps, nor than the steps between two evaluations of a reduction (`every`; a
+ * remark says so). `-schedule=naive` has T = 1 and E = 1. */
 #include "passes/tile/mapping.h"
 #include "passes/plan/cost/fuse.h"
 #include "passes/plan/plan.h"
@@ -41,7 +46,7 @@ static const char *target_text(Arena *a, const TargetInfo *t) {
   return t->cpu && *t->cpu ? arena_printf(a, "%s %s", t->name, t->cpu) : t->name;
 }
 
-/* "-T=4 -block=8x32 -elems=4x1": the options that mean schedule `s`. */
+/* "-T=4 -block=8x32 -elems=4x1": the options for schedule `s`. */
 static const char *options_text(const Resolve *r, const Schedule *s) {
   Arena *a = r->c->arena;
   const char *tiles = s->tiles ? arena_printf(a, " -tiles=%s", knob_word(KNOB_TILES, (int)s->tiles)) : "";
@@ -49,10 +54,10 @@ static const char *options_text(const Resolve *r, const Schedule *s) {
   return arena_printf(a, "-T=%d -block=%s%s%s", s->T, shape_text(a, s->block, r->rank), elems, tiles);
 }
 
-/* Has the module been tiled, so that what there is to say about the number of levels was said? */
+/* Has the module been tiled, so that remarks on the number of levels were made? */
 static bool is_tiled(const Module *m) { return m->time_tile > 1 || (m->nstencils && m->stencils[0].has_extent); }
 
-/* Says that reduction `by` limits the time tile; `asked` is in front of that. */
+/* Remarks that reduction `by` limits the time tile; `asked` is the beginning of the remark. */
 static void remark_limit(const Resolve *r, const Reduction *by, const char *asked) {
   diag_remark(r->c->diags, by->loc,
               "%s'%s' is evaluated every %" PRId64 " time step%s, and a tile makes no more: -T=%" PRId64 " is taken",
@@ -69,8 +74,8 @@ static int64_t launches_of(int64_t every, int T) {
   return n;
 }
 
-/* As many time steps a tile as T, or down to half as many with which the `every` steps between two stops of a run take
- * no more launches: the halo is smaller then. */
+/* The number of time steps a tile, from T down to half of it, with which the `every` steps between two stops of a run
+ * take no more launches than with T: with fewer steps the halo is smaller. */
 static int levels_between_stops(const Resolve *r, int T, int64_t every) {
   int best = T;
   for (int t = T - 1; t > T / 2; t--)
@@ -79,8 +84,8 @@ static int levels_between_stops(const Resolve *r, int T, int64_t every) {
   return best;
 }
 
-/* Time steps a tile, nothing being said: the most, up to a number by rank, whose redundant work is modest; where
- * computing costs more than loading, less redundancy counts as modest. */
+/* The default time steps a tile: the most, up to a number by rank, whose redundant work is modest; where computing
+ * costs more than loading, modest means less redundancy. */
 static int default_levels(const Resolve *r) {
   int T = (int)(r->target->simt ? tuning.tile_levels : tuning.loop_levels)[r->rank - 1];
   const Reduction *by;
@@ -111,12 +116,12 @@ static int default_levels(const Resolve *r) {
   return every ? levels_between_stops(r, T, every) : T;
 }
 
-/* ---- checks of what was asked */
+/* ---- checks of the request */
 
 /* Reports an error about the schedule. */
 #define schedule_error(r, fmt, ...) (diag_error((r)->c->diags, no_loc(), "%s" fmt, (r)->where, __VA_ARGS__), false)
 
-/* One number of an option: at least 1, and none beyond the rank but 1. */
+/* Checks one number of an option: at least 1, and 1 beyond the rank. */
 static bool check_number(const Resolve *r, const char *option, const int32_t *v, int d) {
   if (v[d] < 0)
     return schedule_error(r, "%s: %d is not a number of %s; give at least 1", option, v[d],
@@ -127,8 +132,8 @@ static bool check_number(const Resolve *r, const char *option, const int32_t *v,
   return true;
 }
 
-/* May -fuse say that? One launch for all stencils is what families of tiles without a cut make anyway, one for each
- * what the others do. */
+/* May -fuse have that value? Families of tiles without a cut make one launch for all stencils anyway, the other
+ * families one for each. */
 static bool check_cut(const Resolve *r, const Family *family) {
   const char *cut = r->want.fuse;
   if (!cut || family_has(r->want.family, KNOB_FUSE) || strcmp(cut, "auto") == 0 || strcmp(cut, "none") == 0 ||
@@ -152,7 +157,7 @@ static const char *knob_text(Arena *a, const Schedule *s, KnobId id) {
                                    : arena_printf(a, "-%s", row->name);
 }
 
-/* Is there a knob for all that is said, and may it say that? */
+/* Does the family have a knob for everything that is given, and may the knob have that value? */
 static bool check_knobs(const Resolve *r, const Family *family) {
   const Schedule *w = &r->want;
   for (int i = 0; i < KNOBS; i++)
@@ -177,7 +182,7 @@ static bool check_knobs(const Resolve *r, const Family *family) {
   return check_cut(r, family);
 }
 
-/* What is wrong whatever the program's accesses are. */
+/* Checks the parts of the request that do not depend on the program's accesses. */
 static bool check_request(const Resolve *r) {
   const Schedule *w = &r->want;
   int64_t points = 1;
@@ -220,7 +225,7 @@ static void nearest_block(const TargetInfo *t, int rank, int32_t *block) {
   }
 }
 
-/* Are there not too many threads? */
+/* Checks that there are not too many threads. */
 static bool check_threads(const Resolve *r) {
   static const char axis[] = "xyz";
   const TargetInfo *t = r->target;
@@ -297,7 +302,7 @@ static const char *nearest_text(const Resolve *r, bool has_x, const Schedule *x,
   return "; no choice near it is legal, use -schedule=naive";
 }
 
-/* Is the tile larger than its halo (W >= 1 in equation 1)? */
+/* Checks that the tile is larger than its halo (W >= 1 in equation 1). */
 static bool check_width(const Resolve *r, const Launch *l) {
   const Schedule *s = r->out;
   Schedule more, fewer;
@@ -316,7 +321,7 @@ static bool check_width(const Resolve *r, const Launch *l) {
   return true;
 }
 
-/* Is a row of threads a warp, where cells stay in the registers of its lanes? */
+/* Checks that a row of threads is a warp, if cells stay in the registers of its lanes. */
 static bool check_lanes(const Resolve *r) {
   const Schedule *s = r->out;
   if (tile_has_lanes(r, s))
@@ -328,7 +333,7 @@ static bool check_lanes(const Resolve *r) {
                         shape_text(r->c->arena, s->block, r->rank), s->block[r->rank - 1], WARP_LANES, wave);
 }
 
-/* Does the block fit the shared memory (equation 3)? */
+/* Checks that the block fits the shared memory (equation 3). */
 static bool check_shared(const Resolve *r, const Launch *l) {
   const Schedule *s = r->out;
   Schedule less, fewer;
@@ -357,8 +362,8 @@ static bool resolve_naive(Resolve *r) {
   return check_threads(r);
 }
 
-/* Says that a tile makes at most `most` steps in place of those asked for, because of reduction `by` if that is not
- * NULL, unless it was said before. */
+/* Remarks that a tile makes at most `most` steps in place of those asked for, because of reduction `by` if that is not
+ * NULL, unless that was remarked before. */
 static void remark_fewer(const Resolve *r, int64_t most, const Reduction *by) {
   int T = r->want.T;
   if (is_tiled(r->m) || r->quiet || T <= most)
@@ -382,7 +387,8 @@ static void remark_fewer(const Resolve *r, int64_t most, const Reduction *by) {
                 "-T=%d is more than the program's %" PRId64 " time steps: -T=%" PRId64 " is taken", T, most, most);
 }
 
-/* How many levels: as asked, but no more than there are steps to run or between two evaluations of a reduction. */
+/* The number of levels: as asked for, but no more than there are steps to run or steps between two evaluations of a
+ * reduction. */
 static int resolve_levels(const Resolve *r) {
   int T = r->want.T;
   if (!T)
@@ -395,7 +401,7 @@ static int resolve_levels(const Resolve *r) {
   return (int)most;
 }
 
-/* Has the user left the tile to us? */
+/* Did the user leave the tile open? */
 static bool tile_is_open(const Resolve *r) {
   bool open = r->want.T <= 1;
   for (int d = 0; d < r->rank; d++)
@@ -403,7 +409,7 @@ static bool tile_is_open(const Resolve *r) {
   return open;
 }
 
-/* What a launch of sweeps has, which has no tiles: its threads are as many as those of naive kernels. */
+/* The schedule of a launch of sweeps, which has no tiles: it has as many threads as naive kernels. */
 static void sweep_tile(const Resolve *r, Schedule *s) {
   s->T = 1;
   for (int d = 0; d < r->rank; d++) {
@@ -412,7 +418,7 @@ static void sweep_tile(const Resolve *r, Schedule *s) {
   }
 }
 
-/* The same, if it can be. */
+/* Sets *s to that schedule; false after reporting that it is not legal. */
 static bool resolve_sweep(const Resolve *r, Schedule *s) {
   sweep_tile(r, s);
   return check_threads(r);
@@ -516,8 +522,8 @@ static bool resolve_overlap(Resolve *r) {
   return true;
 }
 
-/* Is the choice for the launch legal on the target (and no tile that is larger than its halo was missed for want of a
- * better)? */
+/* The reason why the choice for the launch is not legal on the target, or not sensible: its tile is not larger than its
+ * halo, and a better one was not found. NULL: there is none. */
 static const char *why_not(const Resolve *r, const Launch *l, const Schedule *s) {
   if (l->illegal)
     return l->illegal;
@@ -531,7 +537,7 @@ static const char *why_not(const Resolve *r, const Launch *l, const Schedule *s)
   return NULL;
 }
 
-/* What schedule_launch gives; chosen: it is known that the launch is one of several of a step. */
+/* See schedule_launch; chosen: the launch is known to be one of several of a step. */
 static const char *launch_tile(PassContext *c, const Schedule *want, const Launch *l, int levels, bool part,
                                bool chosen, Schedule *out) {
   Resolve r = {.c = c, .m = l->m, .target = c->target, .rank = l->m->grid.rank, .want = *want, .out = out, .where = ""};
@@ -561,7 +567,7 @@ const char *schedule_part(PassContext *c, const Schedule *want, const Launch *l,
   return launch_tile(c, &sized, l, 1, true, true, out);
 }
 
-/* The state to answer a question about the schedule asked for. */
+/* The state for resolving the requested schedule. */
 static Resolve question(PassContext *c, const Module *m) {
   Resolve r = {.c = c, .m = m, .target = c->target, .rank = m->grid.rank, .where = ""};
   if (c->schedule)
@@ -587,8 +593,8 @@ int schedule_levels(PassContext *c, const Module *m) {
   return (int)(T < most ? T : most);
 }
 
-/* Each family's own choice, of which no more than `most` time steps (because of reduction `by` if that is not NULL) are
- * to be. A family that is not in here is a warning of the compiler. */
+/* Resolves by each family's own choice, with at most `most` time steps (because of reduction `by` if that is not NULL).
+ * The compiler warns of a family that is not in here. */
 static bool resolve_family(Resolve *r, int64_t most, const Reduction *by) {
   switch (r->want.family) {
   case FAMILY_NAIVE: return resolve_naive(r);

@@ -1,14 +1,14 @@
-/* live-tiles.c: tiles for known masks (known-masks.c). Tiles without a wet point do not run, and tiles with a dry point
- * have code that reads the mask at each point, so the number of tiles of each kind matters. Large tiles suit a whole
- * rectangle, but where land and sea are narrow, large tiles are seldom dry, and few remaining tiles leave cores without
- * work. So all candidates are counted again, each with the number of tiles that remain. */
+/* live-tiles.c: chooses tiles for known masks (known-masks.c). Tiles without a wet point do not run, and tiles with a
+ * dry point have code that reads the mask at each point, so the number of tiles of each kind matters. Large tiles suit
+ * a whole rectangle, but where land and sea are narrow, large tiles are seldom dry, and few remaining tiles leave cores
+ * without work. So all candidates are counted again, each with the number of tiles that remain. */
 #include "passes/plan/cost/estimate.h"
 #include "passes/plan/plan.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The candidate of `all` that has the tiles of plan `s`; NULL: there is none. */
+/* The candidate in `all` with the tiles of plan `s`; NULL: there is none. */
 static const PlanCandidate *find_tiles(const PlanCandidates *all, const Schedule *s) {
   for (int i = 0; i < all->n; i++) {
     const Schedule *x = &all->all[i].s;
@@ -18,8 +18,8 @@ static const PlanCandidate *find_tiles(const PlanCandidates *all, const Schedule
   return NULL;
 }
 
-/* All candidates for question `q` that are tiles like those of plan `s`, whose threads have as many points, each with
- * what it is expected to take: fewer a thread make smaller tiles, and were measured to lose. */
+/* All candidates for question `q` with tiles of the kind of plan `s` and as many points a thread, each with its
+ * expected cost: fewer points a thread make smaller tiles, and were measured to lose. */
 static void cost_all(const PlanQuery *q, const Schedule *s, PlanCandidates *all) {
   plan_candidates(q, all);
   for (int i = 0; i < all->n; i++) {
@@ -30,7 +30,7 @@ static void cost_all(const PlanQuery *q, const Schedule *s, PlanCandidates *all)
   }
 }
 
-/* The plan of `as` for the tiles of candidate `k`, in *s. */
+/* Sets *s to the plan of `as` with the tiles of candidate `k`. */
 static bool plan_of(PassContext *c, const Module *as, const PlanCandidate *k, Schedule *s) {
   Schedule want = *c->schedule;
   PassContext with = *c;

@@ -1,5 +1,5 @@
-/* mapping.c: a plan's numbers of the mapping of its launches beyond the knobs (ir/mapping.def): open numbers are
- * chosen, once, and given numbers are checked; lowerings read them. */
+/* mapping.c: completes the mapping in a plan: the numbers of its launches beyond the knobs (ir/mapping.def). Open
+ * numbers are chosen here, once, and given numbers are checked; lowerings read them. */
 #include "passes/launch/slices.h"
 #include "passes/plan/plan.h"
 #include "passes/tile/frame.h"
@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-/* The work: plan `s` of module `m`, which is cut and repeated as it says. Of a plan whose edges are made step by step
- * `frame` is the frame and `inside` the launch of the tiles, else NULL. */
+/* The completion of plan `s` of module `m`, which is cut and repeated as the plan says. For a plan whose edges are made
+ * step by step `frame` is the frame and `inside` the launch of the tiles, else both are NULL. */
 typedef struct Filling {
   const PassContext *c;
   const Module *m;
@@ -18,7 +18,7 @@ typedef struct Filling {
   Launch *inside;
 } Filling;
 
-/* Has `s` say `value` of `id` where it leaves that open. */
+/* Sets number `id` of `s` to `value` if it is open. */
 static void fill(Schedule *s, MapId id, int32_t value) {
   if (map_get(s, id) < 0)
     map_set(s, id, value);
@@ -26,13 +26,13 @@ static void fill(Schedule *s, MapId id, int32_t value) {
 
 /* ---- launches of few points */
 
-/* Has the plan say which launches of few points are joined, and on which grid they have as few. */
+/* Sets which launches of few points are joined, and on which grid launches have as few. */
 static void fill_joined(const Filling *k) {
   GridScalars g;
   int64_t size[MAX_RANK];
   if (!plan_may_join(k->c, k->m) || map_get(k->s, MAP_JOINED) >= 0)
     return;
-  const Schedule *want = k->c->schedule; /* NULL: kernels are made to be looked at alone */
+  const Schedule *want = k->c->schedule; /* NULL: kernels are made only to be examined */
   Schedule told = *k->s;
   told.told = want && want->told;
   memcpy(told.size, want ? want->size : (int64_t[MAX_RANK]){0}, sizeof told.size);
@@ -57,7 +57,7 @@ static Launch *levels_launch(const Filling *k, int steps) {
   return launch_new(k->m, n * steps, st, st, end);
 }
 
-/* Fills how many steps that kernel makes, a multiple of `of`. NULL, or what is wrong with what the plan says. */
+/* Sets how many steps that kernel makes, a multiple of `of`. NULL, or what is wrong with the number in the plan. */
 static const char *fill_remainder(const Filling *k, int of) {
   Schedule *s = k->s;
   int32_t said = map_get(s, MAP_REMAINDER);
@@ -74,7 +74,7 @@ static const char *fill_remainder(const Filling *k, int of) {
   return NULL;
 }
 
-/* The mapping of that kernel, to be filled; NULL: there is none. */
+/* The mapping of that kernel, to be completed; NULL: there is no such kernel. */
 static Schedule *start_between(const Filling *k) {
   if (map_get(k->s, MAP_REMAINDER) <= 1)
     return NULL;
@@ -83,7 +83,7 @@ static Schedule *start_between(const Filling *k) {
   return out;
 }
 
-/* Has the plan say of that kernel what `between` does. */
+/* Sets the mapping of that kernel in the plan to `between`. */
 static void end_between(const Filling *k, const Schedule *between) {
   Schedule *only = ARENA_NEW(k->c->arena, Schedule);
   *only = (Schedule){0};
@@ -93,7 +93,7 @@ static void end_between(const Filling *k, const Schedule *between) {
 
 /* ---- families */
 
-/* Fills what tile `s` of pipelines of warps says; `e`: the level. */
+/* Completes the mapping of tile `s` of pipelines of warps; `e`: the level. */
 static const char *fill_strip(const Filling *k, const WarpLevel *e, Schedule *s) {
   const char *why = warps_said_wrong(k->c->target, e, s);
   why = why ? why : schedule_warps_wrong(k->c->arena, k->c->target, e, s);
@@ -118,7 +118,7 @@ static const char *fill_warps(const Filling *k) {
   return why;
 }
 
-/* Fills the steps that streamed tile `s` of launch `l` writes out. */
+/* Sets the unrolled steps of streamed tile `s` of launch `l`. */
 static const char *fill_written(const Filling *k, const Launch *l, Schedule *s) {
   const Mapping *p = stream_for(l, s);
   int32_t least = stream_least_written(p), most = l->m->grid.rank > 1 ? 2 * least : least;
@@ -131,7 +131,7 @@ static const char *fill_written(const Filling *k, const Launch *l, Schedule *s) 
   return NULL;
 }
 
-/* The same of the kernel for the steps that remain; where it would not fit, and was not asked for, there is none. */
+/* The same for the kernel of the remaining steps; if it would not fit, and was not asked for, there is none. */
 static const char *fill_streamed_between(const Filling *k, bool asked) {
   Schedule *between = start_between(k);
   if (!between)
@@ -149,7 +149,7 @@ static const char *fill_streamed_between(const Filling *k, bool asked) {
   return NULL;
 }
 
-/* Fills what launch `l` says in a schedule of its own, or the plan's. */
+/* Completes the mapping of launch `l`, in a schedule of its own or the plan's. */
 static const char *fill_streamed(const Filling *k, const Launch *l, Schedule *s) {
   if (k->c->target->simt)
     return fill_written(k, l, s);
@@ -176,7 +176,7 @@ static const char *fill_stream(const Filling *k) {
 /* Are the tiles of plan `s` overlapped ones, which are not streamed? */
 static bool overlaps(const Schedule *s) { return family_row(s->family)->tiled && !family_row(s->family)->streamed; }
 
-/* Fills what the launches of a step say each for itself. */
+/* Completes the mappings of the launches of a step, each for itself. */
 static const char *fill_groups(const Filling *k) {
   int count;
   int32_t n;
@@ -208,7 +208,7 @@ static const char *tiles_text(Arena *a, const Schedule *s, int rank) {
   return out.s;
 }
 
-/* Has plan `s` say of its mapping what `want` does, which was asked for, if its tiles are what that says. */
+/* Copies the mapping from `want`, the request, to plan `s`, if both have the same tiles. */
 static bool take_said(const PassContext *c, const Module *m, const Schedule *want, Schedule *s) {
   if (want == s || !map_says_any(want))
     return true;

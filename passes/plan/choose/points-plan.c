@@ -1,5 +1,5 @@
-/* points-plan.c: threads of several points instead of tiles (tile/emit/lower-naive.c), if that is expected to be
- * clearly faster: on grids that fit the cache, for layers on few points, for long equations in three dimensions.
+/* points-plan.c: chooses threads of several points instead of tiles (tile/emit/lower-naive.c), if that is expected to
+ * be clearly faster: on grids that fit the cache, for layers on few points, for long equations in three dimensions.
  *
  * It examines one shape for each rank: rows of whole vectors, in 2-D two of them, in 3-D eight one behind the other,
  * whose points a thread keeps in registers; fewer if their unrolled code would not fit the instruction cache. It lowers
@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Bytes that launch `l` moves for a point of the grid, on an average: of each field it loads or stores, its share. */
+/* The average bytes that launch `l` moves for a point of the grid: of each field that it loads or stores, its share. */
 static double bytes_of(const Launch *l, const Const *scalars) {
   double bytes = 0;
   for (int f = 0; f < l->m->nfields; f++)
@@ -24,7 +24,7 @@ static double bytes_of(const Launch *l, const Const *scalars) {
   return bytes;
 }
 
-/* The least seconds that a step takes: to read and write its fields once a launch, if they do not lie in the cache. */
+/* The least seconds of a step: to read and write its fields once a launch, if they do not lie in the cache. */
 static double least_seconds(const PassContext *c, const Module *m, const Frame *f, const int64_t *size) {
   const Const *scalars = default_scalars(m);
   double points = slices_of_size(m->grid.rank, size), bytes = 0, all = 0;
@@ -41,7 +41,7 @@ static double least_seconds(const PassContext *c, const Module *m, const Frame *
   return c->target->bandwidth <= 0 ? 0 : (1 - kept) * bytes / (c->target->bandwidth * 1e9);
 }
 
-/* Instructions of the code that is written out for a point: the most of a level of step `f`. */
+/* Instructions of the unrolled code for a point: the most of a level of step `f`. */
 static int64_t code_of(const Frame *f) {
   int64_t most = 0;
   for (int level = 0; level < f->nlevels; level++) {
@@ -54,7 +54,7 @@ static int64_t code_of(const Frame *f) {
   return most;
 }
 
-/* Has a main stencil of step `f` a launch for each piece? */
+/* Does a main stencil of step `f` have a launch for each piece? */
 static bool has_pieces(const PassContext *c, const Frame *f) {
   bool any = false;
   for (int i = 0; i < f->n; i++)
@@ -62,8 +62,8 @@ static bool has_pieces(const PassContext *c, const Frame *f) {
   return any;
 }
 
-/* The shape that is looked at for module `m`, whose step is `f`: of so many points that their code is short enough.
- * Where there is code for each piece, half as many: what layers have beside the points is in registers, too. */
+/* The shape that is examined for module `m`, whose step is `f`: with as many points as leave their code short enough.
+ * Half as many if there is code for each piece: values that layers read beside the points are in registers, too. */
 static Schedule shape_of(const PassContext *c, const Module *m, const Frame *f) {
   int rank = m->grid.rank, bytes = 4;
   bool pieces = has_pieces(c, f);
@@ -82,7 +82,8 @@ static Schedule shape_of(const PassContext *c, const Module *m, const Frame *f) 
   return s;
 }
 
-/* Levels of step `f` of few points alone, which the next one waits for; those of others have them beside them. */
+/* The number of levels of step `f` that have only few points, and for which the next level waits; others run beside
+ * them. */
 static int alone_levels(const Frame *f) {
   int alone = 0;
   for (int level = 0; level < f->nlevels; level++) {
@@ -94,8 +95,8 @@ static int alone_levels(const Frame *f) {
   return alone;
 }
 
-/* Bytes that launch `l`, whose pieces have launches of their own, moves at `points` points around the middle: of fields
- * with fewer points all that they have. */
+/* Bytes that launch `l`, whose pieces have launches of their own, moves at `points` points around the middle; fields
+ * with fewer points are moved as a whole. */
 static double bytes_of_pieces(const Launch *l, double points) {
   double bytes = 0;
   for (int f = 0; f < l->m->nfields; f++)
@@ -104,7 +105,8 @@ static double bytes_of_pieces(const Launch *l, double points) {
   return bytes;
 }
 
-/* The seconds that what is around the middle of the grid takes in a step, on a grid of extents `size`: as a frame's. */
+/* The seconds a step of the points around the middle of the grid, on a grid of extents `size`: counted like a
+ * frame's. */
 static double around_seconds(const PassContext *c, const Module *m, const Frame *f, const int64_t *size) {
   const Const *scalars = default_scalars(m);
   Box middle = frame_middle(m);
@@ -128,8 +130,8 @@ static double around_seconds(const PassContext *c, const Module *m, const Frame 
   return alone_levels(f) * measured.apart_gap + bytes / rate;
 }
 
-/* Are most tiles of `s` on a grid of rank `rank` and extents `size` away from its edges? What a launch takes is counted
- * for these alone. */
+/* Are most tiles of `s` on a grid of rank `rank` and extents `size` away from its edges? The cost of a launch is
+ * counted for these alone. */
 static bool is_mostly_inside(const Schedule *s, int rank, const int64_t *size) {
   double inside = 1;
   for (int d = 0; d < rank; d++) {
@@ -139,7 +141,7 @@ static bool is_mostly_inside(const Schedule *s, int rank, const int64_t *size) {
   return 2 * inside >= 1;
 }
 
-/* Is a launch that this bounds one that loads more than it computes? */
+/* Does a launch with this bound load more than it computes? */
 static bool is_of_loads(Bound b) {
   return b == BOUND_MEMORY || b == BOUND_CACHE || b == BOUND_SHARED || b == BOUND_LATENCY;
 }

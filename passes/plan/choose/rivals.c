@@ -1,7 +1,7 @@
-/* rivals.c: compares the families of tiles by the expected time of their kernels, after one was chosen by the count of
- * tiles before lowering. That count suits steps of few short stencils, to which it was fitted. For steps of several
- * stencils, or with functions, the finished kernels show what the count does not see: code that exceeds the caches near
- * a scheduler, missing registers, the cost of tiles at edges.
+/* rivals.c: compares the families of tiles by the expected time of their kernels, after one was chosen by counting the
+ * work of tiles before lowering. That count suits steps of few short stencils, to which it was fitted. For steps of
+ * several stencils, or with functions, the finished kernels show costs that the count misses: code that exceeds the
+ * caches near a scheduler, missing registers, the cost of tiles at edges.
  *
  * Measured: docs/lab/model.md. */
 #include "passes/plan/plan.h"
@@ -10,9 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-/* The plan that family `id` comes to for module `m`, whose step is neither cut nor repeated, where all else is open, in
- * *s, and the seconds a step that are expected of it; infinite: there is none. *lacks: registers lack. Messages are
- * dropped. */
+/* Sets *s to the plan of family `id` for module `m`, whose step is neither cut nor repeated, where everything else is
+ * open, and returns its expected seconds a step; infinite: there is none. *lacks: its threads lack registers. Messages
+ * are dropped. */
 static double rival_seconds(const PassContext *c, const Module *m, FamilyId id, Schedule *s, bool *lacks) {
   Schedule want = *c->schedule;
   PassContext with = *c;
@@ -28,17 +28,17 @@ static double rival_seconds(const PassContext *c, const Module *m, FamilyId id, 
   return ok ? time.seconds : INFINITY;
 }
 
-/* Does what is counted of plan `s` of `cut` say too little of it: its loop is longer than near caches hold, many
- * registers lack once it is lowered, or it makes several stencils of a single step, which a launch each would make as
- * well? `time`: what its kernels are expected to take. */
+/* Does the count say too little of plan `s` of `cut`? It does if its loop is longer than near caches hold, if many
+ * registers lack once it is lowered, or if it makes several stencils of a single step, which a launch each would make
+ * as well. `time`: the cost of its kernels. */
 static bool counts_too_little(const Module *cut, const Schedule *s, const ScheduleTime *time) {
   int32_t n;
   last_level(cut, &n);
   return schedule_lacks_many(time) || time->fetched > 0 || (s->T == 1 && n > 1);
 }
 
-/* May family `id` be what `want` asks for, which leaves the family open: a launch a stencil makes one step, and is no
- * cut? */
+/* Does family `id` fit the request `want`, which leaves the family open? A launch a stencil makes one step, and is no
+ * cut. */
 static bool may_be(const Schedule *want, FamilyId id) {
   bool uncut = !want->fuse || strcmp(want->fuse, "none") == 0;
   return !family_is_plain(id) || (want->T <= 1 && uncut && !want->edges && !want->repeats);

@@ -1,5 +1,5 @@
-/* said.c: a plan's numbers of its mapping, or the default for an open number, for any launch. Below mapping.c, which
- * completes a plan, and below all code that compares plans. */
+/* said.c: a plan's numbers of its mapping, or the default for an open number, for any launch. This is below mapping.c,
+ * which completes a plan, and below all code that compares plans. */
 #include "passes/plan/plan.h"
 
 int32_t plan_mapped(const Schedule *s, MapId id) {

@@ -1,7 +1,7 @@
 /* schedule-stream.c: makes the schedule of streamed tiles (lower-stream.c) legal for a target, with defaults for open
  * parts.
  *
- * `auto` considers streamed tiles (`lower-stream`, `lower-walk`) if a tile of several steps can be streamed
+ * *`auto`* considers streamed tiles (`lower-stream`, `lower-walk`) if a tile of several steps can be streamed
  * (`stream_is_not_better` gives the reasons against it). If a step computes roots, quotients or functions, and for
  * every step on targets without asynchronous copies (AMD, NVIDIA before sm_80), the streamed and the overlapped tiles
  * of the defaults are lowered, examined and dropped (`schedule-model.c`, some ten milliseconds): the overlapped tiles
@@ -9,15 +9,15 @@
  * Other steps are not examined: in all measurements, which were on NVIDIA only, their streamed tiles were between 1.5
  * and 3.5 times as fast as overlapped tiles.
  *
- * T of a streamed tile is the largest, up to 16, 12, 4 in one, two, three dimensions, whose windows take at most so
- * many words of a thread's registers, whose code is not too long and whose halo is modest (`schedule-stream.c`). In two
- * dimensions the planner then asks the cost model (streamed tiles are lowered and dropped). If a step computes roots,
- * quotients or functions, it tries two thirds as many steps, then two thirds of these and so on, then one more or less;
- * the result must take less than 0.92 of the time. Otherwise, if memory traffic of a launch takes 1.3 times as long as
- * its arithmetic, it tries up to half as many more steps, which may have two fifths more words, and a fifth more code
- * and halo; they must take less than 0.95. So gradient2d in f64 has T = 4 in place of 8 (456 GPts/s for 346), fdtd2d 12
- * in place of 8 (f32 1300 for 1184, f64 657 for 553), acoustic_wave 3 in place of 2 (f32 337 for 310, f64 185 for 153);
- * these with streamed tiles of 512 rows in place of 256. */
+ * *Time steps*. T of a streamed tile is the largest, up to 16, 12, 4 in one, two, three dimensions, with at most a
+ * certain number of words of a thread's registers in windows, with code that is not too long, and with a modest halo.
+ * In two dimensions the planner then asks the cost model (streamed tiles are lowered and dropped). If a step computes
+ * roots, quotients or functions, it tries two thirds as many steps, then two thirds of these and so on, then one more
+ * or less; the result must take less than 0.92 of the time. Otherwise, if memory traffic of a launch takes 1.3 times as
+ * long as its arithmetic, it tries up to half as many more steps, which may have two fifths more words, and a fifth
+ * more code and halo; they must take less than 0.95. So gradient2d in f64 has T = 4 in place of 8 (456 GPts/s for 346),
+ * fdtd2d 12 in place of 8 (f32 1300 for 1184, f64 657 for 553), acoustic_wave 3 in place of 2 (f32 337 for 310, f64 185
+ * for 153); these with streamed tiles of 512 rows in place of 256. */
 #include "passes/plan/plan.h"
 #include "passes/plan/choose/cpu-stream.h"
 
@@ -28,10 +28,10 @@
 /* Limits of any request. */
 enum { MAX_STREAM_T = 64, MAX_CHUNK = 1 << 20, MAX_AHEAD = 16, MAX_CELLS = 64, MAX_THREADS = 1024 };
 
-/* What is tried at most of what was left open where the usual does not fit: rows ahead, lines of a thread. */
+/* The greatest values that are tried for open knobs where the usual ones do not fit: rows ahead, lines of a thread. */
 enum { MOST_OPEN_AHEAD = 4, MOST_OPEN_LINES = 8 };
 
-/* The work: what is wanted for module `m` and a place for the choice. */
+/* The state of a choice: the request for module `m`, and a place for the result. */
 typedef struct Chooser {
   PassContext *c;
   const Module *m;
@@ -40,7 +40,7 @@ typedef struct Chooser {
   Schedule *out;
 } Chooser;
 
-/* Bytes of the largest type of a field that is stored: what decides how many cells a lane has. */
+/* Bytes of the largest type of a field that is stored: it decides how many cells a lane has. */
 static int widest_type(const Launch *l) {
   int bytes = 1;
   for (int f = 0; f < l->m->nfields; f++)
@@ -49,7 +49,7 @@ static int widest_type(const Launch *l) {
   return bytes;
 }
 
-/* Why launch `l` cannot be streamed at all, NULL if it can. */
+/* The reason why launch `l` cannot be streamed at all, NULL if it can. */
 static const char *why_not(const Chooser *r, const Launch *l) {
   const TargetInfo *t = r->c->target;
   if (!t->simt && r->rank < 2)
@@ -67,14 +67,14 @@ static const char *why_not(const Chooser *r, const Launch *l) {
   return NULL;
 }
 
-/* The pipeline of launch `l`. */
+/* The mapping of launch `l`. */
 static Mapping *pipeline(const Chooser *r, const Launch *l) {
   return r->c->target->simt ? stream_new(l) : stream_alone(l);
 }
 
-/* The shape of a rank 3 block and a thread for fields of up to `bytes` an element: lines of 64 cells, so that a thread
- * has four and only the outer two are exchanged through shared memory, which is what bounds such streamed tiles. That
- * is half of a thread's registers where a block has eight warps (f64), all of them where it has sixteen. */
+/* Sets the shape of a rank 3 block and a thread for fields of up to `bytes` an element: lines of 64 cells, so that a
+ * thread has four and only the outer two are exchanged through shared memory, which bounds such streamed tiles. The
+ * cells are half of a thread's registers if a block has eight warps (f64), all of them if it has sixteen. */
 static void choose_planes(const Schedule *want, int bytes, Schedule *s) {
   bool wide = bytes > 4;
   if (!want->block[1])
@@ -85,15 +85,15 @@ static void choose_planes(const Schedule *want, int bytes, Schedule *s) {
     s->elems[1] = tuning.plane_lines;
 }
 
-/* Planes of a streamed tile in rank 3 for a grid of unknown size: so many that at most an eighth more are streamed,
- * where the long chunk is enough for that; short chunks leave more tiles away from the edge. */
+/* Planes of a streamed tile in rank 3 for a grid of unknown size: so many that at most an eighth more are streamed, if
+ * the long chunk is enough for that; short chunks leave more tiles away from the edge. */
 static int32_t planes_of(const Mapping *p) {
   bool few = tuning.halo_planes * (double)(p->halo.lo[0] + p->last) > tuning.usual_rows / 2;
   return (int32_t)(few ? tuning.usual_rows : tuning.usual_rows / 2);
 }
 
-/* Chooses all but T, for launch `l` with pipeline `p`. In rank 3 loads run about as many steps ahead as are written
- * out, so that places are constant. */
+/* Chooses all but T, for launch `l` with mapping `p`. In rank 3 loads run about as many steps ahead as are unrolled, so
+ * that places are constants. */
 static void choose(const Chooser *r, const Launch *l, const Mapping *p, Schedule *s) {
   int rank = r->rank, x = rank - 1, bytes = widest_type(l), warps = (int)tuning.stream_warps;
   const Schedule *w = r->want;
@@ -124,8 +124,8 @@ static void choose(const Chooser *r, const Launch *l, const Mapping *p, Schedule
     s->chunk = stream_rows(r->c->target, p, s, w->size);
 }
 
-/* The tile that tiles of T steps usually come to, in *s, and its mapping; NULL: they cannot be streamed. `over`: a
- * store may be over what is read at its point alone. */
+/* Sets *s to the usual tile of T steps, and returns its mapping; NULL: it cannot be streamed. `over`: a store may
+ * overwrite a field that is read at its point alone. */
 static Mapping *usual_tile(const Chooser *r, int T, bool over, Schedule *s) {
   Launch *l = tiled_launch(r->m, T);
   *s = (Schedule){.T = T};
@@ -143,8 +143,8 @@ static bool is_good(const Mapping *p, const Schedule *s, int rank) {
   return stream_is_comfortable(p, s) && tile_redundancy(p, s) <= tuning.stream_halo[rank - 1];
 }
 
-/* Time steps of a streamed tile in one dimension that has the most, `T`, that are taken by themselves: twice as many if
- * hardly more points are computed for that. */
+/* The number of time steps of a streamed tile in one dimension whose usual number is `T`: twice as many if hardly more
+ * points are computed for that. */
 static int doubled_T(const Chooser *r, int T, int64_t most) {
   Schedule s;
   if (r->rank != 1 || !r->c->target->simt || T < tuning.stream_levels[0] || 2 * T > most)
@@ -153,7 +153,8 @@ static int doubled_T(const Chooser *r, int T, int64_t most) {
   return p && tile_fits(r->c->target, p, &s) && tile_redundancy(p, &s) <= tuning.doubled_halo ? 2 * T : T;
 }
 
-/* Takes rows ahead, then warps, where they are open, until the block fits the target, or no more can be taken. */
+/* Reduces the rows ahead, then the warps, where they are open, until the block fits the target, or no more can be taken
+ * away. */
 static void fit_streamed(const Chooser *r, const Mapping *p, Schedule *s) {
   int y = r->rank - 2;
   while (r->c->target->simt && !tile_fits(r->c->target, p, s)) {
@@ -169,8 +170,8 @@ static void fit_streamed(const Chooser *r, const Mapping *p, Schedule *s) {
   }
 }
 
-/* Time steps a tile, at most `most`: as many as there are registers for and are not wasted on the halo. With `fewer`,
- * of tiles with fewer warps than usual where the usual ones do not fit. 0: none is legal. */
+/* Time steps a tile, at most `most`: as many as there are registers for, without wasting them on the halo. `fewer`: of
+ * tiles with fewer warps than usual if the usual ones do not fit. 0: none is legal. */
 static int good_T(const Chooser *r, int64_t most, bool fewer) {
   int top = (int)tuning.stream_levels[r->rank - 1];
   for (int T = most < top ? (int)most : top; T > 0; T--) {
@@ -184,7 +185,7 @@ static int good_T(const Chooser *r, int64_t most, bool fewer) {
   return 0;
 }
 
-/* The time that a step is expected to take in tiles of T steps that one thread streams; INFINITY: there are none. */
+/* The expected time of a step in tiles of T steps that one thread streams; INFINITY: there are none. */
 static double streamed_time(const Chooser *r, int T, bool sized) {
   Schedule s;
   const Mapping *p = usual_tile(r, T, true, &s);
@@ -194,12 +195,12 @@ static double streamed_time(const Chooser *r, int T, bool sized) {
   return tile_fits(r->c->target, p, &s) ? cpu_stream_ns(&w, &s, sized) : INFINITY;
 }
 
-/* Most time steps a tile that are asked about, and twice that: tiles that suit how often runs stop. */
+/* The most time steps a tile that are tried, and twice that, for tiles that suit how often runs stop. */
 enum { MOST_WALKED = 16, MOST_SUITED = 2 * MOST_WALKED };
 
-/* The time steps of tiles that one thread streams, at most `most`, that are expected to take the least time; more of
- * them only if that is shorter by some per cent. 0: none is legal. ns: by number of steps, becomes the times of a step
- * in those tiles that were asked about. */
+/* The time steps of tiles that one thread streams, at most `most`, that are expected to take the least time; more steps
+ * only if that is shorter by some per cent. 0: none is legal. ns: by number of steps, becomes the times of a step in
+ * the tiles that were tried. */
 static int fastest_T(const Chooser *r, int64_t most, double ns[MOST_SUITED]) {
   int top = cpu_stream_most_levels(r->m), best = 0;
   double least = INFINITY;
@@ -213,8 +214,8 @@ static int fastest_T(const Chooser *r, int64_t most, double ns[MOST_SUITED]) {
   return best;
 }
 
-/* The time of a step in tiles of t: found (not 0 in ns), or about that between the nearest that were, or of the longest
- * below. */
+/* The time of a step in tiles of t: the known one (not 0 in ns), or one interpolated between the nearest known ones, or
+ * that of the longest below. */
 static double about_ns(const double ns[MOST_SUITED], int t) {
   int below = t, above = t;
   while (below > 1 && ns[below] == 0)
@@ -226,8 +227,9 @@ static double about_ns(const double ns[MOST_SUITED], int t) {
   return ns[below] + (ns[above] - ns[below]) * (t - below) / (above - below);
 }
 
-/* The time of `every` steps in tiles of T steps, and what remains in tiles of half as many, of half of that, and so on
- * (lower-steps.c). exact: the chooser that is to ask for every time that is not in ns yet, NULL: about. */
+/* The time of `every` steps in tiles of T steps, with the remaining steps in tiles of half as many, of half of that,
+ * and so on (lower-steps.c). exact: the chooser that finds each time that is not in ns yet, NULL: times are
+ * interpolated. */
 static double time_between_stops(const Chooser *exact, int T, int64_t every, double ns[MOST_SUITED]) {
   double sum = 0;
   for (int t = T; every > 0; t = t > 1 ? t / 2 : 1) {
@@ -241,9 +243,9 @@ static double time_between_stops(const Chooser *exact, int T, int64_t every, dou
   return sum;
 }
 
-/* Time steps of such tiles, at most `most`, that suit how often runs stop, too: from half as many to half as many more
- * than otherwise, where those before a stop come out clearly faster. To ask for the time of a tile means to make all
- * its levels: so that is done for one number of steps alone, which is the best as far as can be told from others. */
+/* Time steps of such tiles, at most `most`, that also suit how often runs stop: from half as many to half as many more
+ * than otherwise, if the steps before a stop take clearly less time. To find the time of a tile all its levels have to
+ * be made: so that is done for one number of steps alone, the best one as far as others tell. */
 static int T_between_stops(const Chooser *r, int64_t most) {
   double ns[MOST_SUITED] = {0}, least = INFINITY;
   int64_t every = plan_stops(r->m, r->want);
@@ -262,8 +264,8 @@ static int T_between_stops(const Chooser *r, int64_t most) {
   return time_between_stops(r, best, every, ns) < tuning.barely_better * otherwise ? best : T;
 }
 
-/* Time steps a tile, nothing being said. Several steps with few warps beat a single one with many: where shared memory
- * allows no more than 64 KiB a block, the model expects j3d7pt on MI300X at 861 GPts/s in place of 529. */
+/* The default time steps a tile. Several steps with few warps beat a single one with many: where shared memory allows
+ * no more than 64 KiB a block, the model expects j3d7pt on MI300X at 861 GPts/s in place of 529. */
 static int default_T(const Chooser *r, int64_t most) {
   if (!r->c->target->simt)
     return T_between_stops(r, most);
@@ -271,8 +273,8 @@ static int default_T(const Chooser *r, int64_t most) {
   return T > 1 || most < 2 || r->rank < 3 ? T : good_T(r, most, true);
 }
 
-/* More time steps than `T`, at most half as many more, for which there are registers if they are dearer than is good.
- * `T` if there are none. */
+/* More time steps than `T`, at most half as many more, for which there are registers if the limits of good tiles are
+ * relaxed. `T` if there are none. */
 static int larger_T(const Chooser *r, int T, int64_t most) {
   int top = T + (T + 1) / 2;
   for (int more = top < most ? top : (int)most; more > T; more--) {
@@ -287,14 +289,14 @@ static int larger_T(const Chooser *r, int T, int64_t most) {
   return T;
 }
 
-/* Is a streamed tile of `T` steps, which are more than usual, if dear, no dearer than is good? */
+/* Is a streamed tile of `T` steps, more than usual, within the relaxed limits? */
 static bool has_room(const Chooser *r, int T) {
   Schedule s;
   const Mapping *p = usual_tile(r, T, false, &s);
   return p && tile_fits(r->c->target, p, &s) && is_good(p, &s, r->rank);
 }
 
-/* The time of a step of runs that stop as is known, in streamed tiles of T steps; infinite: there are none. */
+/* The time of a step of runs with the known stops, in streamed tiles of T steps; infinite: there are none. */
 static double stopped_time(const Chooser *r, int T) {
   RunLaunches run = plan_run_launches(r->m, r->want->every, T, 1);
   double whole = schedule_stream_seconds(r->c, r->m, r->want, T),
@@ -303,9 +305,9 @@ static double stopped_time(const Chooser *r, int T) {
   return plan_run_time(&run, T, whole, between, single);
 }
 
-/* Time steps a tile in place of T, from half to half as many more, at most `most`, that divide the steps from one stop
- * of runs to the next, where these are known and T does not, if tiles of so many are expected to take less time with
- * all that T leaves over; else T. */
+/* The time steps a tile in place of T, if the steps from one stop of runs to the next are known and T does not divide
+ * them: a divisor of them from half of T to half as many more, at most `most`, if tiles of so many steps are expected
+ * to take less time including all steps that T leaves over; else T. */
 static int suited_T(const Chooser *r, int T, int64_t most) {
   int64_t every = plan_stops(r->m, r->want);
   int best = T;
@@ -320,8 +322,8 @@ static int suited_T(const Chooser *r, int T, int64_t most) {
   return best;
 }
 
-/* Time steps a tile, nothing being said, for a module that was not tiled: those of default_T, or what the cost model
- * finds better. Of one that was tiled: those, if that is what it was tiled for. */
+/* The time steps a tile if nothing is given, for a module that was not tiled: those of default_T, or a number that the
+ * cost model finds better. For a module that was tiled: its number of steps, if it was tiled for that. */
 static int unstopped_T(const Chooser *r, int64_t most) {
   int T = default_T(r, most), tiled = r->m->time_tile;
   if (T < 1 || r->rank != 2 || !r->c->target->simt || r->want->T)
@@ -332,7 +334,7 @@ static int unstopped_T(const Chooser *r, int64_t most) {
   return schedule_better_levels(r->c, r->m, r->want, T, more);
 }
 
-/* The same, where runs stop as is known. */
+/* The same, where the stops of runs are known. */
 static int chosen_T(const Chooser *r, int64_t most) {
   int64_t every = plan_stops(r->m, r->want);
   int tiled = r->m->time_tile, T;
@@ -355,20 +357,22 @@ int schedule_stream_levels(PassContext *c, const Module *m, const Schedule *want
   return T > most ? (int)most : T > 1 ? T : 1;
 }
 
-/* Is it the size of the code, not of the windows, that limits a tile to one time step? */
+/* Does the size of the code, not of the windows, limit a tile to one time step? */
 static bool is_compute_bound(const Chooser *r) {
   Schedule s;
   const Mapping *p = usual_tile(r, 2, false, &s);
   return p && tile_fits(r->c->target, p, &s) && stream_thread_words(p, &s) <= stream_good_words(&s, r->rank);
 }
 
-/* Does the model say whether planes are streamed one step at a time? Their rows are in shared memory, so that what the
- * usual tile has no room for, another may have. Hardware with asynchronous copies was measured. */
+/* Does the model decide whether planes are streamed one step at a time? Rows of overlapped tiles are in shared memory,
+ * so another tile may have room for values for which the usual one has none. Only hardware with asynchronous copies was
+ * measured. */
 static bool leaves_planes_to_model(const Chooser *r) {
   return r->c->target->simt && r->rank == GRID_RANK && !r->c->target->async_copy;
 }
 
-/* Time steps a tile that were asked for, as many as there can be, on a target without threads; 0: none were. */
+/* The requested time steps a tile, reduced to the possible number, on a target without threads; 0: none were
+ * requested. */
 static int asked_T(const PassContext *c, int64_t most) {
   int T = c->schedule ? c->schedule->T : 0;
   return T > most ? (int)most : T;
@@ -385,15 +389,16 @@ static bool reads_beside(const Launch *l) {
   return any;
 }
 
-/* The time steps of the tiles that one thread would stream: as asked for, as the module was tiled for, or what is
- * expected to take the least time. 0: none is legal. */
+/* The time steps of the tiles that one thread would stream: as requested, as the module was tiled for, or those that
+ * are expected to take the least time. 0: none is legal. */
 static int cpu_T(const Chooser *r, int64_t most) {
   int asked = asked_T(r->c, most);
   return asked ? asked : r->m->time_tile > 1 ? r->m->time_tile : default_T(r, most);
 }
 
-/* stream_is_not_better on targets without threads; *apart: only since a launch of plain loops for each stencil is
- * expected to take less. A module that was tiled for several steps has been chosen for already. */
+/* stream_is_not_better on targets without threads; *apart: the only reason is that a launch of plain loops for each
+ * stencil is expected to take less time. For a module that was tiled for several steps the choice has been made
+ * already. */
 static const char *cpu_stream_is_not_better(const Chooser *r, int64_t most, bool *apart) {
   Launch *one = tiled_launch(r->m, 1);
   const char *why = why_not(r, one);
@@ -460,9 +465,9 @@ const char *stream_is_not_better(PassContext *c, const Module *m, const Schedule
   return m->time_tile > 1 && m->time_tile != T ? "the step was tiled otherwise" : NULL;
 }
 
-/* ---- what was asked for */
+/* ---- requests */
 
-/* What is wrong about numbers of threads, lanes, lines, rows; NULL: nothing. */
+/* What is wrong about the numbers of threads, lanes, lines, rows; NULL: nothing. */
 static const char *wrong_shape(const Chooser *r, const Schedule *s) {
   const TargetInfo *t = r->c->target;
   Arena *a = r->c->arena;
@@ -498,7 +503,7 @@ static const char *wrong_shape(const Chooser *r, const Schedule *s) {
   return NULL;
 }
 
-/* Why pipeline `p` does not fit the tile and the target; NULL: it does. */
+/* The reason why mapping `p` does not fit the tile and the target; NULL: it does. */
 static const char *why_too_large(const Chooser *r, const Mapping *p, const Schedule *s) {
   Arena *a = r->c->arena;
   const TargetInfo *t = r->c->target;
@@ -522,7 +527,7 @@ static const char *why_too_large(const Chooser *r, const Mapping *p, const Sched
   return NULL;
 }
 
-/* ---- what was left open, where the usual block does not fit */
+/* ---- open knobs, where the usual block does not fit */
 
 /* Has the user given a number of the tile? */
 static bool is_asked(const Schedule *want) {
@@ -538,8 +543,9 @@ typedef struct Completion {
   const Mapping *p;
 } Completion;
 
-/* Points computed for each stored by tile `s`, as many times as many as its thread wants registers for each that there
- * is, and twice as many where it waits for its loads; infinite where it is not legal (what plan_complete asks). */
+/* The cost of tile `s` for plan_complete: points computed for each point stored, times the registers that its thread
+ * wants for each one that there is, if that is more than 1, and doubled if it waits for its loads; infinite if it is
+ * not legal. */
 static double completed_cost(const void *user, const Schedule *s) {
   const Completion *x = user;
   const TargetInfo *t = x->r->c->target;
@@ -551,7 +557,7 @@ static double completed_cost(const void *user, const Schedule *s) {
   return tile_redundancy(x->p, s) * fmax(1, wanted) * (s->ahead == 1 && t->async_copy ? 2 : 1);
 }
 
-/* The open knobs of streamed tile `s`, at most four; their number. */
+/* Finds the open knobs of streamed tile `s`, at most four; returns their number. */
 static int open_knobs(const Chooser *r, Schedule *s, Knob *k) {
   const Schedule *w = r->want;
   int rank = r->rank, x = rank - 1, n = 0;
@@ -568,14 +574,14 @@ static int open_knobs(const Chooser *r, Schedule *s, Knob *k) {
   return n;
 }
 
-/* Completes streamed tile `s` of pipeline `p`, which does not fit, from what is open. False if nothing is legal. */
+/* Completes streamed tile `s` of mapping `p`, which does not fit, from its open knobs. False if nothing is legal. */
 static bool complete_streamed(const Chooser *r, const Mapping *p, Schedule *s) {
   Knob k[4];
   Completion x = {r, p};
   return r->c->target->simt && is_asked(r->want) && plan_complete(s, open_knobs(r, s, k), k, completed_cost, &x);
 }
 
-/* The tile of launch `l` of T steps, in *out. NULL, or what is wrong with it. */
+/* Sets *out to the tile of launch `l` of T steps. NULL, or what is wrong with it. */
 static const char *choose_streamed(const Chooser *r, const Launch *l, int T, Schedule *out) {
   const char *why = why_not(r, l);
   *out = (Schedule){.family = FAMILY_STREAM, .T = T, .ngroups = 1};

@@ -1,5 +1,4 @@
-/* schedule-tile.c: the overlapped tile of a launch: the cost of a choice of block and elements, and the choice if they
- * are open.
+/* schedule-tile.c: the overlapped tile of a launch: the cost of block and elements, and the choice of open ones.
  *
  * Overlapped tiles alone were measured: docs/lab/overlap.md. */
 #include "passes/tile/mapping.h"
@@ -10,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- what a choice costs */
+/* ---- the cost of a choice */
 
 Launch *tile_launch(const Resolve *r, int T) { return r->part ? r->part : tiled_launch(r->m, T); }
 
@@ -63,15 +62,15 @@ bool tile_is_legal(const Resolve *r, const Launch *l, const Schedule *s) {
 
 /* ---- defaults */
 
-/* May the block be half as wide in dimension `d`: is it open, and, without threads, would the tile of launch `l` still
- * be larger than its halo? */
+/* May the block be half as wide in dimension `d`? It may if its width is open, and, without threads, if the tile of
+ * launch `l` would still be larger than its halo. */
 static bool may_halve(const Resolve *r, const Launch *l, const Schedule *s, int d) {
   return !r->want.block[d] && s->block[d] > 1 &&
          (r->target->simt || !l || l->illegal || launch_width(l, d, s->block[d] / 2) >= 1);
 }
 
-/* The dimension to make a block smaller in: the widest that may be halved, the last one (rows in memory) only if it is
- * the only one. -1: none. */
+/* The dimension in which to make a block smaller: the widest that may be halved, the last one (rows in memory) only if
+ * it is the only one. -1: none. */
 static int widest_open(const Resolve *r, const Launch *l, const Schedule *s) {
   int best = -1;
   for (int d = 0; d < r->rank; d++)
@@ -80,22 +79,22 @@ static int widest_open(const Resolve *r, const Launch *l, const Schedule *s) {
   return best;
 }
 
-/* Has the block of `product` threads too many of them, or, without threads, its tile more bytes than the target has
- * cache for it? */
+/* Does the block of `product` threads have too many of them, or, without threads, its tile more bytes than the target's
+ * cache has room for? */
 static bool is_too_large(const Resolve *r, const Launch *l, const Schedule *s, int64_t product) {
   return r->target->simt ? product > r->target->max_threads
                          : l && l->n > 1 && tile_bytes(r->target, BLOCKED_TILE(l), s) > r->target->shared_bytes;
 }
 
-/* The least power of two times `points` that is larger than the halo of launch `l` (NULL: there is none) in dimension
- * `d`; at most MAX_BLOCK. */
+/* The least power of two times `points` that is larger than the halo of launch `l` (NULL: no halo) in dimension `d`; at
+ * most MAX_BLOCK. */
 static int32_t beyond_halo(const Launch *l, int d, int32_t points) {
   while (l && !l->illegal && launch_width(l, d, points) < 1 && points <= MAX_BLOCK / 2)
     points *= 2;
   return points;
 }
 
-/* How many blocks of `s` the grid has, INT64_MAX where its size is not known; points: those of one. */
+/* The number of blocks of `s` on the grid, INT64_MAX if its size is not known; points: the points of one block. */
 static int64_t blocks_of(const Resolve *r, const Schedule *s, int64_t *points) {
   int64_t blocks = 1;
   *points = 1;
@@ -109,7 +108,8 @@ static int64_t blocks_of(const Resolve *r, const Schedule *s, int64_t *points) {
   return blocks;
 }
 
-/* The dimension in which blocks are widest that the user left open, but for the last of several: -1: none. */
+/* The dimension in which blocks are widest among those that the user left open, the last of several left out: -1:
+ * none. */
 static int widest_of_rows(const Resolve *r, const Schedule *s) {
   int widest = -1;
   for (int d = 0; d < r->rank - (r->rank > 1); d++)
@@ -118,8 +118,8 @@ static int widest_of_rows(const Resolve *r, const Schedule *s) {
   return widest;
 }
 
-/* Makes open blocks of plain loops smaller until all cores have several: then one that is late hands on what it has not
- * begun. A block keeps so many points that its beginning does not count. */
+/* Makes open blocks of plain loops smaller until all cores have several: then other cores take over blocks that a late
+ * core has not begun. A block keeps so many points that the time to begin it does not matter. */
 static void share_rows(const Resolve *r, Schedule *s) {
   int64_t points;
   for (int d; blocks_of(r, s, &points) < (int64_t)tuning.loop_blocks * r->target->cores &&
@@ -151,7 +151,7 @@ void tile_default_block(const Resolve *r, const Launch *l, Schedule *s) {
   }
 }
 
-/* The dimension in which more elements a thread would help most, -1: none that is open. */
+/* The open dimension in which more elements a thread would help most, -1: there is none. */
 static int widest_gain(const Resolve *r, const Launch *l, const Schedule *s) {
   int best = -1;
   for (int d = 0; d < r->rank; d++)
@@ -161,7 +161,7 @@ static int widest_gain(const Resolve *r, const Launch *l, const Schedule *s) {
   return best;
 }
 
-/* Can a thread well have the elements of `s`: in registers, in code size, and in the block's share of a core's shared
+/* Do the elements of `s` suit a thread: its registers, its code size, and the block's share of a core's shared
  * memory? */
 static bool is_comfortable(const Resolve *r, const Launch *l, const Schedule *s) {
   int64_t shared = r->target->shared_bytes, share = r->target->shared_per_core / (int64_t)tuning.tile_blocks,
@@ -172,8 +172,8 @@ static bool is_comfortable(const Resolve *r, const Launch *l, const Schedule *s)
          tile_bytes(r->target, BLOCKED_TILE(l), s) <= shared;
 }
 
-/* The dimension to make a tile smaller in: that of most elements a thread (`block`: threads) which are open and of
- * which the tile can lose some (half of them) and stay larger than its halo; -1: none. */
+/* The dimension in which to make a tile smaller: that of most elements a thread (`block`: threads) among those that are
+ * open and in which the tile stays larger than its halo with half as many; -1: none. */
 static int widest_to_shrink(const Resolve *r, const Launch *l, const Schedule *s, bool block) {
   const int32_t *have = block ? s->block : s->elems, *want = block ? r->want.block : r->want.elems;
   int widest = -1;
@@ -199,8 +199,8 @@ static void fit_tile(const Resolve *r, const Launch *l, Schedule *s) {
   }
 }
 
-/* Elements a thread: as wanted, else doubled where the halo weighs most until it weighs little, as long as that is
- * comfortable; further only until the tile is larger than its halo. */
+/* Sets the elements a thread: as wanted, else doubled where the halo weighs most until it weighs little, as long as
+ * is_comfortable; further only until the tile is larger than its halo. */
 static void default_elems(const Resolve *r, const Launch *l, Schedule *s) {
   for (int d = 0; d < GRID_RANK; d++)
     s->elems[d] = d < r->rank && r->want.elems[d] ? r->want.elems[d] : 1;
@@ -220,8 +220,8 @@ static void default_elems(const Resolve *r, const Launch *l, Schedule *s) {
     fit_tile(r, l, s);
 }
 
-/* What is tried of what was left open where the usual tile does not fit: cells of a thread in a dimension, threads of a
- * block in the last one and in others. */
+/* The values that are tried for open knobs where the usual tile does not fit: cells of a thread in a dimension, threads
+ * of a block in the last dimension and in others. */
 enum { MOST_OPEN_CELLS = 8, LEAST_OPEN_ROW = 16, MOST_OPEN_ROW = 128, MOST_OPEN_LINES = 32 };
 
 /* A tile of launch `l` to be completed. */
@@ -230,8 +230,8 @@ typedef struct Completion {
   const Launch *l;
 } Completion;
 
-/* Points computed for each stored by tile `s`, as many times as many as its thread wants registers for each that there
- * is; infinite where it is not legal (what plan_complete asks). */
+/* The cost of tile `s` for plan_complete: points computed for each point stored, times the registers that its thread
+ * wants for each one that there is, if that is more than 1; infinite if it is not legal. */
 static double completed_cost(const void *user, const Schedule *s) {
   const Completion *x = user;
   const TargetInfo *t = x->r->target;
@@ -274,16 +274,15 @@ void tile_choose(const Resolve *r, const Launch *l, int T, Schedule *s) {
   default_elems(r, l, s);
 }
 
-/* Is the tile `s` to be looked at for launch `l`: legal, and comfortable but for what the estimate of its time tells?
- */
+/* Is tile `s` examined for launch `l`: is it legal, and comfortable except where the estimate of its time decides? */
 static bool is_candidate(const Resolve *r, const Launch *l, const Schedule *s) {
   return schedule_threads(s) <= r->target->max_threads && tile_is_legal(r, l, s) &&
          tile_bytes(r->target, BLOCKED_TILE(l), s) <= r->target->shared_bytes &&
          elements(s, r->rank) * tile_point_cost(l) <= tuning.tile_code;
 }
 
-/* Takes the tile `s` of launch `l`, which reads `reads`, in place of `best`, which is expected to take *ps, if it is
- * clearly better. */
+/* Replaces `best`, which is expected to take *ps, by tile `s` of launch `l`, which reads `reads`, if that is clearly
+ * better. */
 static void try_tile(const Resolve *r, const Launch *l, const LaunchReads *reads, const Schedule *s, Schedule *best,
                      double *ps) {
   if (!is_candidate(r, l, s))
@@ -295,7 +294,7 @@ static void try_tile(const Resolve *r, const Launch *l, const LaunchReads *reads
   }
 }
 
-/* The load of tile `s` of the launch of a part which does `w` and reads `reads`, on a grid of extents `size`. */
+/* The load of tile `s` of the launch of a part with work `w` and reads `reads`, on a grid of extents `size`. */
 static LaunchLoad part_load(const TileWork *w, const Launch *l, const LaunchReads *reads, const Schedule *s,
                             const int64_t *size) {
   LaunchCost cost = reads_cost(reads, s, 1, INFINITY);
@@ -307,7 +306,7 @@ static LaunchLoad part_load(const TileWork *w, const Launch *l, const LaunchRead
   return load;
 }
 
-/* Seconds that it takes. */
+/* The seconds that this load takes. */
 static double part_seconds(const Resolve *r, const TileWork *w, const Launch *l, const LaunchReads *reads,
                            const Schedule *s, const int64_t *size) {
   LaunchLoad load = part_load(w, l, reads, s, size);
@@ -329,7 +328,7 @@ int32_t part_blocks_a_core(const TargetInfo *t, const Launch *l, const Schedule 
              : 0;
 }
 
-/* Has the user given neither block nor elements of a target with threads? */
+/* Did the user give neither block nor elements of a target with threads? */
 static bool is_open(const Resolve *r) {
   bool open = r->target->simt;
   for (int d = 0; d < r->rank; d++)
@@ -348,7 +347,7 @@ void tile_search(const Resolve *r, const Launch *l, Schedule *s) {
       try_tile(r, l, reads, &t, s, &ps);
 }
 
-/* Cells of a thread of such a tile, at most: more were not measured. */
+/* The greatest number of cells of a thread of such a tile: more were not measured. */
 enum { MOST_PART_CELLS = 4 };
 
 void tile_suit_part(const Resolve *r, const Launch *l, Schedule *s) {

@@ -1,22 +1,25 @@
 /* schedule-warps.c: tiles for pipelines of warps: makes requests legal, and chooses open parts.
  *
- * Open parts are chosen among 4 and 8 warps, 1 to 8 levels in each warp, up to 28 cells in each lane and rings of 2 and
- * 3 groups, by an estimate. It counts the computed columns of all strips relative to the columns of a large grid, the
- * rows that segments lose at their ends, shuffles and rings relative to arithmetic, the cost of a row besides its
+ * *Open parts* are chosen among 4 and 8 warps, 1 to 8 levels in each warp, up to 28 cells in each lane and rings of 2
+ * and 3 groups, by an estimate. It counts the computed columns of all strips relative to the columns of a large grid,
+ * the rows that segments lose at their ends, shuffles and rings relative to arithmetic, the cost of a row besides its
  * cells, which a core with 12 warps hides best, and the shared memory of the rings of further fields. Registers (kept
  * values, two rows of each field in flight, and 30) must be 248 at most; X times the bytes of a cell over 16 is odd, or
  * each row in a ring costs twice. Roots and quotients count as the operations that they become when they are tested
  * together (`warps-work.c`), and limit a loop's body to 1300 operations. The estimate is weighted by the launches of
  * the program's own run: launches of T steps, of the fewer steps of one kernel for a remainder, and of single steps,
  * each of which takes as long as memory does. If runs stop every N steps, a tile that divides N is taken unless another
- * is clearly faster; a streamed tile is weighted by its launches, too. `-schedule=auto` takes this schedule where it
- * was measured to be faster: for steps that only add and multiply, sums of one field on grids of 4096^2 points and
- * more, of 2048 rows or more, in f64 of 2048^2, and steps of several fields of one type on grids of 2048^2 and more (of
- * 8192^2, in f64 of 4096^2, where they have rules beyond their edges). Where a field is a constant beyond an edge, by
- * rules from 4096^2 points on, and of steps with choices and few quotients, it is taken if this estimate is below 0.92
- * of what the model expects of the streamed tile. On grids of 8192^2 points and more (16384^2 where lanes have one
- * vector) it is taken for steps with roots and quotients, but no other functions, where this estimate, for the grid at
- * hand, is below 0.92 (in f64 from 4096^2 points on below 0.65) of what the model expects of the streamed tile.
+ * is clearly faster; a streamed tile is weighted by its launches, too.
+ *
+ * *`-schedule=auto`* takes this schedule where it was measured to be faster:
+ * - for steps that only add and multiply: sums of one field on grids of 4096^2 points and more, of 2048 rows or more,
+ *   in f64 of 2048^2; steps of several fields of one type on grids of 2048^2 and more (of 8192^2, in f64 of 4096^2, if
+ *   they have rules beyond their edges).
+ * - if a field is a constant beyond an edge, with rules from 4096^2 points on, and for steps with choices and few
+ *   quotients: if this estimate is below 0.92 of the model's time for the streamed tile.
+ * - on grids of 8192^2 points and more (16384^2 where lanes have one vector), for steps with roots and quotients, but
+ *   no other functions: if this estimate, for the given grid, is below 0.92 (in f64 from 4096^2 points on below 0.65)
+ *   of the model's time for the streamed tile.
  *
  * Measured: docs/lab/warps.md. */
 #include "passes/tile/warps.h"
@@ -32,25 +35,26 @@ enum { MAX_WARPS_T = 64, LEAST_WARPS = 2, LEAST_RING = 2, MOST_RING = 8 };
 /* More than any tile takes. */
 static const double MOST_COST = 1e30;
 
-/* The best tile so far and the best of those that leave no steps over before a stop, and what a step of a run takes in
- * them. */
+/* The best tile so far, the best of those that leave no steps over before a stop, and the time of a step of a run in
+ * each. */
 typedef struct WarpBest {
   Schedule s, even;
   double least, least_even;
 } WarpBest;
 
-/* What is tried where a request leaves it open: numbers of warps (from the first one on where the steps can be divided
- * by it), time steps of a warp, cells of a lane, and groups of rows of a ring. A request that gives all numbers but the
- * last gets that one, too. */
+/* The values that are tried where a request leaves them open: numbers of warps (from the first one on, if it divides
+ * the steps), time steps of a warp, cells of a lane, and groups of rows of a ring. A request that gives all numbers but
+ * the last gets the usual ring. */
 enum { FIRST_WARPS = 4, MOST_WARPS = 8, MOST_LEVELS = 8, MOST_LANE_CELLS = 28, USUAL_RING = 3 };
 
-/* The launches of a run in tiles of T steps by W warps, kept since many tiles of those are looked at; T 0: of none. */
+/* The launches of a run in tiles of T steps by W warps; kept because many tiles with the same T and W are examined; T
+ * 0: none yet. */
 typedef struct LastRun {
   int32_t T, W;
   RunLaunches run;
 } LastRun;
 
-/* The launch at hand: its level, and at most so many steps. */
+/* The choice for a launch: its level, and the most steps. */
 typedef struct WarpChoice {
   PassContext *c;
   const WarpLevel *e;
@@ -84,14 +88,14 @@ const char *schedule_warps_wrong(Arena *a, const TargetInfo *t, const WarpLevel 
   return NULL;
 }
 
-/* Why the tile of `s`, all of which is chosen, is not legal, NULL: it is. */
+/* The reason why the tile of `s`, whose knobs are all chosen, is not legal, NULL: it is. */
 static const char *why_not_legal(const WarpChoice *x, const Schedule *s) {
   return schedule_warps_wrong(x->c->arena, x->c->target, warps_level_for(x->e, s), s);
 }
 
 /* Slots of instructions that a row of `fields` fields costs a lane beside those of its cells, in a tile whose cores
- * hold `held` warps: it comes, goes, and waits for the warps beside, and fewer warps hide less of that. Each field but
- * the first costs what shared memory takes for its cells, two bytes a slot. */
+ * hold `held` warps: the row is loaded, stored, and waits for neighbouring warps, and fewer warps hide less of that.
+ * Each field but the first costs the time that shared memory takes for its cells, two bytes a slot. */
 static double row_overhead(const WarpShape *w, int size, int fields, double held) {
   double slots = size > 4                        ? measured.warps_row_f64 + measured.warps_group_f64 / w->U
                  : held >= tuning.pipeline_warps ? measured.warps_group_many / w->U + measured.warps_row_many
@@ -100,7 +104,7 @@ static double row_overhead(const WarpShape *w, int size, int fields, double held
          measured.warps_field * w->X * size * (fields - 1);
 }
 
-/* Does it compute roots or quotients, and no other functions? */
+/* Does the level compute roots or quotients, and no other functions? */
 static bool computes_roots(const WarpLevel *e) {
   bool roots = false, others = false;
   for (int v = 0; v < e->nvalues; v++) {
@@ -114,8 +118,8 @@ static bool computes_roots(const WarpLevel *e) {
   return roots && !others;
 }
 
-/* How many times as long as expected tiles take whose code is long, in which two blocks in f64 get in each other's way
- * (of one field), and those that compute roots, whose operands wait for tests. `row` are the operations of a row. */
+/* By what factor tiles take longer than expected whose code is long, so that two blocks in f64 slow each other down (of
+ * one field), and tiles that compute roots, whose operands wait for tests. `row` are the operations of a row. */
 static double lost_to_code(const WarpLevel *e, const WarpShape *w, int size, int per, double row) {
   double roots = !computes_roots(e) ? 1 : size > 4 ? measured.warps_roots_f64 : measured.warps_roots;
   bool both = size > 4 && per == 2 && e->nfields == 1;
@@ -126,23 +130,24 @@ static double lost_to_code(const WarpLevel *e, const WarpShape *w, int size, int
   return roots * beside * longer * (row > measured.warps_long_row ? measured.warps_row_lost : 1);
 }
 
-/* Would a level that is alone in its warp take fields late? Levels beside others, which do not, then keep what memory
- * brings in more registers, and wait for it no less. */
+/* Would a level that is alone in its warp delay reads of fields? Levels beside others, which do not, then keep loaded
+ * values in more registers, and wait for memory no less. */
 static bool delays_reads(const WarpLevel *level, const Schedule *s) {
   Schedule alone = *s;
   alone.T = alone.block[0];
   return warps_level_for(level, &alone)->delay;
 }
 
-/* Picoseconds a point that memory takes to bring all fields of a level and to take them back. */
+/* Picoseconds a point that memory takes to load and store all fields of a level. */
 static double memory_ps(const TargetInfo *t, const WarpLevel *e) {
   double kept = t->kept_bandwidth > 0 ? t->kept_bandwidth : 1;
   return t->bandwidth > 0 ? 1e3 * warps_cell_bytes(e) / (kept * t->bandwidth) : 0;
 }
 
-/* Picoseconds a point and step that `s` is expected to take on a grid of extents `size`: additions, and what issues
- * beside them; or what memory moves, if that is longer; where fields are delayed, whose rows come just in time, or
- * could be, both count. All of it as often as strips and segments overlap. An operation in f64 takes two slots. */
+/* The expected picoseconds a point and step of `s` on a grid of extents `size`: additions, and instructions issued
+ * beside them; or the time of memory, if that is longer. Both add up if reads of fields are delayed, or could be,
+ * because their rows arrive just in time. All of it is multiplied by the overlap of strips and segments. An operation
+ * in f64 takes two slots. */
 static double cost_of(const TargetInfo *t, const WarpLevel *level, const Schedule *s, const int64_t *size) {
   const WarpLevel *e = warps_level_for(level, s);
   WarpShape w = warps_shape(t, e, s);
@@ -162,8 +167,8 @@ static double cost_of(const TargetInfo *t, const WarpLevel *level, const Schedul
   return across * (rows + w.ends) / rows * both;
 }
 
-/* The same a step of the program's own run, with the steps that T leaves over: by fewer levels of the same warps, and
- * one by one, which memory bounds. As cost_of where nobody knows how many steps a run has. */
+/* The same for a step of the program's own run, including the steps that T leaves over: by fewer levels of the same
+ * warps, and single steps, which memory bounds. Like cost_of if the number of steps of a run is not known. */
 static double run_cost_of(const WarpChoice *x, const Schedule *s, const int64_t *size) {
   const TargetInfo *t = x->c->target;
   const WarpLevel *level = x->e;
@@ -188,8 +193,8 @@ static bool is_too_long(const WarpChoice *x, const WarpShape *w) {
   return computes_roots(x->e) && w->V * w->C * w->X * warps_slots(x->e, ranged) > measured.warps_long_loop;
 }
 
-/* Is the loop of tile `s` long because groups have two versions, one of them for special rows, as many times as a ring
- * has groups? */
+/* Is the loop of tile `s` long because groups have two versions, one of them for special rows, multiplied by the groups
+ * of a ring? */
 static bool is_long_twice(const WarpChoice *x, const Schedule *s) {
   const WarpLevel *e = warps_level_for(x->e, s);
   WarpShape w = warps_shape(x->c->target, e, s);
@@ -227,11 +232,11 @@ static void consider(const WarpChoice *x, Schedule s, WarpBest *best) {
   }
 }
 
-/* Is a T asked for that no power of two divides, by which warps share its time steps? */
+/* Is a T asked for that is odd, so that no power of two of warps can share its time steps? */
 static bool is_odd(const Schedule *want) { return want->T % LEAST_WARPS; }
 
-/* How many warps of a tile are tried first, what `want` says if it does, and after `W` of them: powers of two, or for
- * such a T all numbers, of which it has those that divide it. most: time steps of a tile. */
+/* The number of warps of a tile that is tried first: that of `want` if it gives one. Numbers are powers of two; for an
+ * odd T all numbers, of which those that divide T are tiles. most: time steps of a tile. */
 static int first_warps(const Schedule *want, int64_t most) {
   if (want->block[0])
     return want->block[0];
@@ -241,9 +246,9 @@ static int first_warps(const Schedule *want, int64_t most) {
 }
 static int next_warps(const Schedule *want, int W) { return is_odd(want) ? W + 1 : 2 * W; }
 
-/* The best tile of those that `want` leaves open, at most `most` steps; family NONE: none is legal. Where runs stop
- * every so many steps that is one which leaves none over, if no other is expected to be clearly faster: it needs no
- * kernel for them, and fills its pipeline less often. */
+/* The best tile for the open parts of `want`, of at most `most` steps; family NONE: none is legal. If runs stop every
+ * so many steps it is one that leaves no steps over, if no other is expected to be clearly faster: it needs no kernel
+ * for them, and fills its pipeline less often. */
 static Schedule choose(const WarpChoice *x, int64_t most) {
   const Schedule *want = x->want;
   WarpBest best = {.least = MOST_COST, .least_even = MOST_COST};
@@ -267,7 +272,7 @@ static Schedule choose(const WarpChoice *x, int64_t most) {
   return even ? best.even : best.s;
 }
 
-/* Is all of the tile said? Then *out is it. */
+/* Does the request give the whole tile? Then *out is it. */
 static bool is_said(const Schedule *want, Schedule *out) {
   if (!want->T || !want->block[0] || !want->block[1] || !want->elems[1])
     return false;
@@ -281,8 +286,8 @@ static bool is_said(const Schedule *want, Schedule *out) {
   return true;
 }
 
-/* Gives tile `s`, all else of which is said, the ring that is expected to be fastest where that was left open: shorter
- * ones leave room for more blocks on a core. Where none is expected to be good it stays as it is. */
+/* Sets the ring of tile `s`, whose other knobs are given, to the one that is expected to be fastest if it is open:
+ * shorter rings leave room for more blocks on a core. If none is expected to be good it stays as it is. */
 static void choose_ring(const WarpChoice *x, Schedule *s) {
   WarpBest best = {.least = MOST_COST, .least_even = MOST_COST};
   if (!x->want->ahead)
@@ -291,7 +296,7 @@ static void choose_ring(const WarpChoice *x, Schedule *s) {
     s->ahead = best.s.ahead;
 }
 
-/* Why overlapped tiles cannot make single steps of `m`, which remain behind the last tile; NULL: they can. */
+/* The reason why overlapped tiles cannot make single steps of `m`, which remain after the last tile; NULL: they can. */
 static const char *rest_refused(const Module *m) {
   int32_t n;
   const Stencil *st = last_level(m, &n);
@@ -336,8 +341,8 @@ bool schedule_warps(PassContext *c, const Module *m, const Schedule *want, int64
 }
 
 /* Do roots, quotients and functions take no more than a quarter of the equation's time, though many are tested
- * together? What they take over warps was measured up to 1.4 times as long as counted: of a quarter that is a tenth of
- * all. */
+ * together? In warp pipelines they were measured to take up to 1.4 times as long as counted: for a quarter that is a
+ * tenth of all. */
 static bool is_cheap(const TargetInfo *t, const WarpLevel *e) {
   bool ranged = t->range_guards && !e->m->fast_math;
   double dear = 0;
@@ -349,7 +354,7 @@ static bool is_cheap(const TargetInfo *t, const WarpLevel *e) {
   return 4 * dear <= warps_slots(e, ranged);
 }
 
-/* Does the equation only add and multiply points of the field? Others are asked for what they are expected to take. */
+/* Does the equation only add and multiply points of the field? For others the expected time decides. */
 static bool only_adds(const WarpLevel *e) {
   for (int v = 0; v < e->nvalues; v++) {
     const WarpValue *x = &e->value[v];
@@ -360,8 +365,8 @@ static bool only_adds(const WarpLevel *e) {
   return true;
 }
 
-/* Is a step that only adds and multiplies faster over warps than streamed: a sum of one field's points, or a step of
- * several fields of one type, also by rules beyond edges? */
+/* Is a step that only adds and multiplies faster as a warp pipeline than streamed: a sum of one field's points, or a
+ * step of several fields of one type, also with rules beyond edges? */
 static bool sums_are_faster(const WarpLevel *e) {
   return e->nfields == 1 ? e->sums && warps_stages(e) == 1 && !e->wraps[0] && !e->wraps[1]
                          : warps_smallest(e) == warps_largest(e);
@@ -370,29 +375,30 @@ static bool sums_are_faster(const WarpLevel *e) {
 /* Do fields have rules beyond their edges that lead back to cells? */
 static bool has_rules(const WarpLevel *e) { return e->ruled[0] || e->ruled[1]; }
 
-/* The same of steps of one type some of whose fields are delayed by levels that are alone in their warps, in tiles
- * with warps of their own that load and store. */
+/* The same for steps of one type some of whose fields are delayed by levels that are alone in their warps, in tiles
+ * with producer warps. */
 static bool delays_are_faster(const WarpLevel *e, const WarpShape *w) {
   return e->delay && w->move.producers && warps_smallest(e) == warps_largest(e) && !has_rules(e) && !e->wraps[0] &&
          !e->wraps[1];
 }
 
-/* Is it so large that rules beyond its edges were measured to cost next to nothing? */
+/* Is the grid so large that rules beyond its edges were measured to cost next to nothing? */
 static bool is_rules_size(const WarpLevel *e, const int64_t *size) {
   double least = warps_smallest(e) > 4 ? tuning.warps_least_extent : sqrt(tuning.large_grid[1]);
   return (double)size[1] >= least && (double)size[0] * (double)size[1] >= least * least;
 }
 
-/* Is a grid of extents `size`, which suits warps, as large as the smallest on which such were measured to be? Rows may
- * be fewer than of a square of as many points: segments of them are dealt out to the strips, and are as long. Streamed
- * tiles need more points to be fast in f64, and of several fields; so do pipelines whose edges have rules. */
+/* Is a grid of extents `size`, which suits warp pipelines, as large as the smallest on which such steps were measured
+ * to be faster? It may have fewer rows than a square of as many points: segments are dealt out to the strips, and are
+ * as long. Streamed tiles need more points to be fast in f64, and of several fields; so do pipelines whose edges have
+ * rules. */
 static bool is_large_enough(const WarpLevel *e, const int64_t *size) {
   bool slow = warps_smallest(e) > 4 || e->nfields > 1;
   double least = slow && !has_rules(e) ? tuning.warps_least_slow_extent : tuning.warps_least_extent;
   return (double)size[1] >= least && (double)size[0] * (double)size[1] >= least * least;
 }
 
-/* Picoseconds a point and step of `m` under `stream` on a grid of extents `size`, by the model. */
+/* The model's picoseconds a point and step of `m` under `stream` on a grid of extents `size`. */
 static double streamed_ps(PassContext *c, const Module *m, const Schedule *stream, const int64_t *size) {
   ScheduleTime t;
   if (!schedule_time(c, plan_tiled_copy(m, stream->T), stream, size, &t))
@@ -400,8 +406,8 @@ static double streamed_ps(PassContext *c, const Module *m, const Schedule *strea
   return t.seconds * 1e12 / ((double)size[0] * (double)size[1] * slices_of_size(m->grid.rank, size));
 }
 
-/* The same of a step of a run that stops every so many steps, and of tiles at edges, too: in launches of T steps, and
- * in the fewer ones before a stop; `single`: what a step by itself takes. */
+/* The same for a step of a run that stops every so many steps, including tiles at edges: in launches of T steps, and in
+ * those of fewer steps before a stop; `single`: the time of a single step. */
 static double stopped_ps(PassContext *c, const Module *m, const Schedule *stream, double single, const int64_t *size) {
   RunLaunches run = plan_run_launches(m, c->schedule->every, stream->T, 1);
   Schedule fewer = *stream;
@@ -414,9 +420,9 @@ static double stopped_ps(PassContext *c, const Module *m, const Schedule *stream
   return plan_run_time(&run, stream->T, whole.seconds, between.seconds, 1e-12 * single * points) * 1e12 / points;
 }
 
-/* Is tile `s` faster than `stream` in runs that stop every so many steps? usual: such tiles are faster in runs that do
- * not, by what was measured; then the other one must be expected to be clearly faster to be taken in place of it, and
- * surely if the tile leaves no steps over before a stop. Else the tile must be. */
+/* Is tile `s` faster than `stream` in runs that stop every so many steps? usual: such tiles were measured to be faster
+ * in runs that do not stop. Then `stream` must be expected to be clearly faster to be taken instead, and surely faster
+ * if `s` leaves no steps over before a stop. Otherwise `s` must be expected to be clearly faster. */
 static bool is_faster_stopped(const WarpChoice *x, const Schedule *s, const Schedule *stream, bool usual,
                               const int64_t *size) {
   const Module *m = x->e->m;
@@ -426,10 +432,10 @@ static bool is_faster_stopped(const WarpChoice *x, const Schedule *s, const Sche
   return usual ? streamed <= 0 || part * own <= streamed : own > 0 && own < part * streamed;
 }
 
-/* Which part of a streamed tile's time tile `s` must be expected to take at most, to be faster on a grid of extents
- * `size`: the larger one on large grids, where estimates err alike, since both count what roots and quotients take; but
- * for lanes of one vector, on all but the largest. On smaller ones in f64 the streamed tile's is too long, so it must
- * be less. */
+/* The part of a streamed tile's time that tile `s` may be expected to take at most to count as faster on a grid of
+ * extents `size`. It is larger on large grids, where both estimates have the same error, since both count roots and
+ * quotients; for lanes of one vector, only on the largest. On smaller grids in f64 the estimate of the streamed tile is
+ * too long, so the part is smaller. */
 static double sure_part(const WarpLevel *e, const Schedule *s, const int64_t *size) {
   double points = (double)size[0] * (double)size[1], least = tuning.warps_least_extent;
   bool narrow = s->elems[1] <= VECTOR_BYTES / warps_smallest(e),
@@ -448,7 +454,8 @@ static bool is_expected_faster(PassContext *c, const Module *m, const WarpLevel 
          cost_of(c->target, e, s, size) < part * streamed_ps(c, m, stream, size);
 }
 
-/* Can rows be whole 16 bytes, and are they on a grid of extents `size`? Others go cell by cell, which is slow. */
+/* Can rows be whole 16 bytes, and are they on a grid of extents `size`? Others are moved cell by cell, which is
+ * slow. */
 static bool has_whole_rows(const PassContext *c, const WarpLevel *e, const int64_t *size) {
   int of = VECTOR_BYTES / warps_smallest(e);
   bool can = true, dense = false;
@@ -481,7 +488,7 @@ bool schedule_prefers_warps(PassContext *c, const Module *m, const Schedule *str
                (may && plain && !e->constant && (!has_rules(e) || is_rules_size(e, size)));
   LastRun last = {0};
   bool likely = known || (may && cost_of(c->target, e, &s, size) < tuning.clearly * streamed_ps(c, m, stream, size));
-  /* In f64 what streamed tiles take at edges is counted too long to let it alone decide. */
+  /* In f64 the estimate of streamed tiles at edges is too long to decide alone. */
   if (plan_stops(m, &open) && (likely || (may && warps_smallest(e) <= 4)))
     return is_faster_stopped(&(WarpChoice){c, e, &open, &last}, &s, stream, known, size);
   return likely || is_expected_faster(c, m, e, &s, stream, size);

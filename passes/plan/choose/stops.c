@@ -1,36 +1,39 @@
-/* stops.c: runs that stop every N steps: for the next frame of a field, a reduction, an output, a checkpoint. No launch
- * makes a step beyond a stop. So the steps between the last whole time tile and a stop cost launches of fewer steps,
- * each of which takes about as long as memory takes for all points. For such a run the planner compares the total time
- * of its launches. */
+/* stops.c: runs that stop every N steps: for the next frame of a field, a reduction, an output, a checkpoint.
+ *
+ *   stops every 100 steps:   T = 8: 12 launches of 8 steps, and 4 steps more     T = 10: 10 launches
+ *
+ * No launch makes a step beyond a stop. So the steps between the last whole time tile and a stop cost launches of fewer
+ * steps, each of which takes about as long as memory takes for all points. For such a run the planner compares the
+ * total time of its launches. */
 #include "passes/plan/plan.h"
 
 #include <math.h>
 
 /* ---- the launches of a run */
 
-/* The steps of the program's own run; 0: it has none, or nobody knows. */
+/* The steps of the program's own run; 0: it has none, or they are not known. */
 static int64_t steps_of_run(const Module *m) {
   const Const *scalars = m->steps_by ? default_scalars(m) : NULL;
   return scalars ? scalars[m->steps_by - 1].i : m->steps;
 }
 
-/* Stops of a run that are looked at, at most. */
+/* The greatest number of stops of a run that are counted. */
 enum { MOST_STOPS = 4096 };
 
-/* A run of module `m` that stops every `every` steps (0: it does not) beside what the module says. */
+/* A run of module `m` that stops every `every` steps (0: it does not), in addition to the stops of the module. */
 typedef struct Run {
   const Module *m;
   int64_t every;
 } Run;
 
-/* The steps to the next stop of `r` behind the first `done`, `most` at most. */
+/* The steps from step `done` of `r` to the next stop, at most `most`. */
 static int64_t steps_to_stop(const Run *r, int64_t done, int64_t most) {
   int64_t left = r->every ? r->every - done % r->every : most;
   return module_steps_to_stop(r->m, 0, done, left < most ? left : most);
 }
 
 /* The launches of T, `t` (1: none) and 1 steps, each time the largest that does not go too far, that a run of `steps`
- * steps takes (0: nobody knows how many, and there are none), or its first part if there are many stops. */
+ * steps takes (0: their number is not known, and there are none), or its first part if there are many stops. */
 static RunLaunches launches_of_run(const Run *r, int64_t steps, int T, int t) {
   RunLaunches out = {.t = t};
   int64_t at = 0, end = steps > 0 ? steps : steps_to_stop(r, 0, INT64_MAX) < INT64_MAX ? INT64_MAX : 0;
@@ -47,7 +50,7 @@ static RunLaunches launches_of_run(const Run *r, int64_t steps, int T, int t) {
 /* The number of launches in `l`. */
 static int64_t count_of(RunLaunches l) { return l.whole + l.between + l.single; }
 
-/* The multiple of `of` steps, of which a launch pays beside those of T steps in a run of `steps` steps; 1: none. */
+/* The multiple of `of` steps for which a launch pays beside those of T steps in a run of `steps` steps; 1: none. */
 static int remainder_of(const Run *r, int64_t steps, int T, int of) {
   int64_t without = count_of(launches_of_run(r, steps, T, 1)), least = without;
   int best = 1;
@@ -62,7 +65,7 @@ static int remainder_of(const Run *r, int64_t steps, int T, int of) {
              : 1;
 }
 
-/* Where a param says how many steps, a run may make more than its default: stops alone are looked at, too. */
+/* If a param says how many steps, a run may make more than its default: then the stops alone are counted, too. */
 int plan_remainder(const Module *m, int64_t every, int T, int of) {
   Run r = {m, every};
   int t = remainder_of(&r, steps_of_run(m), T, of);
@@ -73,7 +76,7 @@ RunLaunches plan_run_launches(const Module *m, int64_t every, int T, int of) {
   return launches_of_run(&(Run){m, every}, steps_of_run(m), T, plan_remainder(m, every, T, of));
 }
 
-/* ---- what candidates take in it */
+/* ---- the times of candidates in a run */
 
 int64_t plan_stops(const Module *m, const Schedule *want) {
   int64_t every = want ? want->every : 0, frames = module_steps_to_frames(m, 0, INT64_MAX);
@@ -99,8 +102,8 @@ typedef struct Least {
   double seconds;
 } Least;
 
-/* The candidates of question `q`, and what was found of them, which many share: the launches of runs by the steps of
- * tiles (t 0: not yet), and least times. */
+/* The candidates of question `q`, and results that many of them share: the launches of runs by the steps of tiles (t 0:
+ * not yet found), and least times. */
 typedef struct Counts {
   const PlanQuery *q;
   const PlanCandidates *all;
@@ -116,8 +119,8 @@ static RunLaunches launches(Counts *c, int T) {
   return c->runs[T];
 }
 
-/* The least time of a step that a tile of T steps of the family of candidate `like` is counted to take; that of `like`
- * where there is none. */
+/* The least counted time of a step of a tile of T steps of the family of candidate `like`; that of `like` if there is
+ * none. */
 static double counted(Counts *c, const PlanCandidate *like, int T) {
   Least found = {like->s.family, (int)like->s.tiles, T, INFINITY};
   for (int i = 0; i < c->nleast; i++) {
@@ -134,7 +137,7 @@ static double counted(Counts *c, const PlanCandidate *like, int T) {
   return isfinite(found.seconds) ? found.seconds : like->seconds;
 }
 
-/* The time of a step of runs in tiles as candidate `k` is. */
+/* The time of a step of runs in tiles like candidate `k`. */
 static double stopped(Counts *c, const PlanCandidate *k) {
   RunLaunches run = launches(c, k->s.T);
   double between = run.between ? counted(c, k, run.t) : 0, single = run.single ? counted(c, k, 1) : 0;

@@ -19,14 +19,14 @@
 #include <math.h>
 #include <string.h>
 
-/* The choice for the rounds of a repeat: stencils first to before first + n of the step, in launches of `by` stencils
- * with tile `tile`. by 0: they stay as they are. */
+/* The choice for the rounds of a repeat: stencils first to before first + n of the step are made in launches of `by`
+ * stencils with tile `tile`. by 0: they stay as they are. */
 typedef struct Rounds {
   int first, n, by;
   Schedule tile;
 } Rounds;
 
-/* Does stencil `st` of `m` cover the grid but for margins of constant width? */
+/* Does stencil `st` of `m` cover the grid except for margins of constant width? */
 static bool covers_grid(const Module *m, const Stencil *st) {
   bool covers = st->npieces > 0 && !st->sweep && !stencil_is_scaled(st);
   for (int i = 0; i < st->npieces && covers; i++)
@@ -37,8 +37,8 @@ static bool covers_grid(const Module *m, const Stencil *st) {
   return covers;
 }
 
-/* Is what tiles of stencil `st` of `m` take known well: does it read nothing from beyond an edge but a constant, or
- * make no quotient of f64? */
+/* Is the cost of tiles of stencil `st` of `m` well known: does it read nothing from beyond an edge but a constant, or
+ * compute no quotient of f64? */
 static bool is_counted_well(const Module *m, const Stencil *st) {
   bool plain = true, quotient = false;
   for (int i = 0; i < st->npieces; i++)
@@ -50,8 +50,8 @@ static bool is_counted_well(const Module *m, const Stencil *st) {
   return plain || !quotient;
 }
 
-/* The stencils of the rounds that repeat `r` of `m` makes in a row: from out->first on, out->n of them, 0: there are
- * none, or some that streamed tiles do not suit. */
+/* The stencils of the consecutive rounds of repeat `r` of `m`: from out->first on, out->n of them, 0: there are none,
+ * or some that streamed tiles do not suit. */
 static void find_rounds(const Module *m, const Repeat *r, Rounds *out) {
   bool cover = true;
   *out = (Rounds){0};
@@ -77,8 +77,8 @@ static Module *program_of(const Module *m, int first, int n) {
   return own;
 }
 
-/* The seconds that program `m` is expected to take in tiles of family `id`, cut as `fuse` says, those at edges in a
- * kernel of their own, and its plan in *s; infinite: there is none, or registers would be spilled. */
+/* Sets *s to the plan of program `m` in tiles of family `id`, cut as `fuse` says, those at edges in a kernel of their
+ * own. Returns the expected seconds; infinite: there is none, or registers would be spilled. */
 static double family_takes(const PassContext *c, const Module *m, FamilyId id, const char *fuse, Schedule *s) {
   Schedule want = {.family = id, .T = 1, .fuse = fuse};
   PassContext with = *c;
@@ -94,7 +94,7 @@ static double family_takes(const PassContext *c, const Module *m, FamilyId id, c
   return made && time.spilled == 0 ? time.seconds : INFINITY;
 }
 
-/* Chooses for the rounds at `r` of `m`, of which `tile` are written out. */
+/* Makes the choice for the rounds at `r` of `m`, `tile` of which are unrolled. */
 static void choose_rounds(const PassContext *c, const Module *m, int tile, Rounds *r) {
   int round = r->n / tile;
   Schedule s;
@@ -115,8 +115,8 @@ static void choose_rounds(const PassContext *c, const Module *m, int tile, Round
                 r->by, 1e6 * least, 1e6 * apart);
 }
 
-/* Cuts `m`, which is cut as plan `s` says, so that the stencils that belong to a choice in `of` have its launches; the
- * schedules of all launches, *count of them: the new ones' tiles, and else what `s` says. */
+/* Cuts `m`, which is cut as plan `s` says, so that the stencils that belong to a choice in `of` have its launches.
+ * Returns the schedules of all launches, *count of them: the tiles of new launches, and otherwise those of `s`. */
 static Schedule *regroup(Module *m, const Schedule *s, Rounds *const *of, int *count) {
   Schedule *groups = ARENA_ARRAY(m->arena, Schedule, m->nstencils + 1);
   int32_t old = -1, last = -1;
@@ -133,8 +133,8 @@ static Schedule *regroup(Module *m, const Schedule *s, Rounds *const *of, int *c
   return groups;
 }
 
-/* Is there something to look at beside plan `s` of `m`, for which `asked` was asked: all was left open, and the grid is
- * known, large, and has enough dimensions? */
+/* Are alternatives to plan `s` of `m` compared? They are if the request `asked` left everything open, and the grid is
+ * known, large, and has enough dimensions. */
 static bool may_stream(const PassContext *c, const Module *m, const Schedule *asked, const Schedule *s) {
   const int64_t *size = c->schedule->size;
   double points = slices_of_size(m->grid.rank, size);

@@ -1,11 +1,15 @@
-/* tests-true.c: a program with masks, seen as if these were true everywhere. Most points are in tiles where that holds;
+/* tests-true.c: plans a program with masks as if these were true everywhere. Most points are in tiles where that holds;
  * the code of these tiles has no tests (pass tile-classes), so the registers and the arithmetic of tests are no reason
- * for smaller tiles or fewer time steps there. Targets without threads choose tiles for that case alone. Reads at the
- * other points count nevertheless: if tests keep a program from reading elsewhere, or as far, the program is planned as
- * it is, because tiles that suit the reduced program need not suit the whole. With threads tests cost more, and tiles
- * at a shore are counted as they are. If another plan than that of the program as it is suits points whose tests hold,
- * it is taken unless it is expected to be clearly slower, or has so large tiles that most may be at a shore. The chosen
- * plan is not expected to be slower there than the other one. */
+ * for smaller tiles or fewer time steps there.
+ *
+ *   m: if wet then u + k * (..) else u     ->     as: u + k * (..)
+ *
+ * Targets without threads choose tiles for that case alone. Reads at the other points count nevertheless: if tests keep
+ * a program from reading elsewhere, or as far, the program is planned as it is, because tiles that suit the reduced
+ * program need not suit the whole. With threads tests cost more, and tiles at a shore are counted as they are. If
+ * another plan than that of the program as it is suits points whose tests hold, it is taken unless it is expected to be
+ * clearly slower, or has so large tiles that most may be at a shore. The chosen plan is not expected to be slower there
+ * than the other one. */
 #include "passes/launch/slices.h"
 #include "passes/plan/cost/estimate.h"
 #include "passes/plan/plan.h"
@@ -14,7 +18,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Makes what `piece` reads of field `field` the constant `bits`. */
+/* Replaces reads of field `field` in `piece` by the constant `bits`. */
 static void settle_word(Arena *a, Piece *piece, int field, int64_t bits) {
   for (Op *op = piece->body->first, *next; op; op = next) {
     next = op->next;
@@ -26,7 +30,7 @@ static void settle_word(Arena *a, Piece *piece, int field, int64_t bits) {
   }
 }
 
-/* Stencil `st` with bodies of its own. */
+/* A copy of stencil `st` with bodies of its own. */
 static Stencil own_bodies(Arena *a, const Stencil *st) {
   Stencil own = *st;
   own.pieces = ARENA_ARRAY(a, Piece, st->npieces + 1);
@@ -38,12 +42,12 @@ static Stencil own_bodies(Arena *a, const Stencil *st) {
   return own;
 }
 
-/* Does `op` read a field, other than a word of tests: one of those that `words` says? */
+/* Does `op` read a field that is no word of tests? `words` marks these. */
 static bool reads_value(const Op *op, const bool *words) {
   return (op->code == OP_ACCESS || op->code == OP_BEHIND || op_is_scaled(op)) && !words[op->sym];
 }
 
-/* Does `body` read what `op` does: the same field in the same way, in each dimension as far to both sides? */
+/* Does `body` read the field that `op` reads in the same way, and in each dimension as far to both sides? */
 static bool reads_as_far(const Block *body, const Op *op, int rank) {
   bool lo[MAX_RANK] = {false}, hi[MAX_RANK] = {false}, any = false;
   for (const Op *x = body->first; x; x = x->next) {
@@ -60,7 +64,7 @@ static bool reads_as_far(const Block *body, const Op *op, int rank) {
   return any;
 }
 
-/* Does `as`, what is left of `m` where the tests of its words are true, read all that `m` does but these? */
+/* Does `as`, the rest of `m` where the tests of its words are true, have all reads of `m` but those of words? */
 static bool reads_all(const Module *m, const Module *as, const bool *words) {
   for (int i = 0; i < m->nstencils; i++) {
     if (m->stencils[i].npieces != as->stencils[i].npieces)
@@ -95,10 +99,10 @@ const Module *plan_where_true(PassContext *c, const Module *m) {
   return as && reads_all(m, as, words) ? as : m;
 }
 
-/* ---- of two plans */
+/* ---- comparing two plans */
 
-/* The part of the points of a grid of `rank` extents `size` that are of tiles of plan `s` in which some tests hold and
- * others do not: such tiles lie along a shore, one through the grid across each dimension. */
+/* The part of the points of a grid of `rank` extents `size` that lie in tiles of plan `s` in which some tests hold and
+ * others do not: such tiles lie along a shore, assumed to cross the grid once in each dimension. */
 static double mixed_part(const Schedule *s, int rank, const int64_t *size) {
   double part = 0;
   for (int d = 0; d < rank; d++) {
@@ -109,7 +113,7 @@ static double mixed_part(const Schedule *s, int rank, const int64_t *size) {
   return fmin(part, 1);
 }
 
-/* The seconds a step that plan `s` is expected to take for `m`, cut as it says; infinite: nobody knows. */
+/* The expected seconds a step of plan `s` for `m`, cut as it says; infinite: not known. */
 static double cut_seconds(PassContext *c, const Module *m, const Schedule *s, const int64_t *size) {
   Module *trial = module_trial(m);
   bool tiled = family_row(s->family)->tiled && plan_cut_apply(c, trial, s);
@@ -125,7 +129,8 @@ bool plan_with_tests(PassContext *c, const Module *m, const Schedule *given, Sch
   return plan_make(&with, m, s) && schedule_same(s, given, KNOBS_NUMBERS | KNOBS_WORDS);
 }
 
-/* The plan for `as`, what `m` is where all tests hold, that is one for `m`, too, in *s. False: there is none. */
+/* Sets *s to the plan for `as`, which is `m` where all tests hold, if it is a plan for `m`, too. False: there is
+ * none. */
 static bool plan_as_true(PassContext *c, const Module *m, const Module *as, Schedule *s) {
   Schedule want = *c->schedule, given;
   PassContext with = *c;
@@ -147,7 +152,7 @@ void prefer_true(PassContext *c, const Module *m, const Module *as, Schedule *s)
   with.diags = diags_quiet(c->arena);
   if (as == m || !plan_as_true(&with, m, as, &full) || schedule_same(s, &full, KNOBS_NUMBERS | KNOBS_WORDS))
     return;
-  if (s->edges == EDGES_STEPS || full.edges == EDGES_STEPS) /* their tiles are of the steps inside, not of all */
+  if (s->edges == EDGES_STEPS || full.edges == EDGES_STEPS) /* their tiles make the inner stencils, not all */
     return;
   double own = cut_seconds(&with, as, s, size), chosen = fmin(cut_seconds(&with, as, &full, size), own),
          mixed = mixed_part(s, m->grid.rank, size), more = mixed_part(&full, m->grid.rank, size);

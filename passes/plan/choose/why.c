@@ -1,6 +1,5 @@
-/* why.c: explains a plan: the best candidates with the time that the model expects of each and its limit, and the
- * reasons why others were left out. It is for people: it lowers and examines many more tiles than compiling has time
- * for. */
+/* why.c: explains a plan: the best candidates with the model's time for each and its limit, and the reasons why others
+ * were left out. It is for people: it lowers and examines many more tiles than compiling has time for. */
 #include "passes/launch/slices.h"
 #include "passes/launch/launch.h"
 #include "passes/plan/plan.h"
@@ -10,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Candidates that are lowered for each that is listed; reasons that are listed. */
+/* How many candidates are lowered for each that is listed; how many reasons are listed. */
 enum { LOOKED_AT = 3, REASONS = 16 };
 
-/* By expected time, those that are dropped last (for qsort). */
+/* Orders by expected time, dropped candidates last (for qsort). */
 static int by_time(const void *x, const void *y) {
   const PlanCandidate *a = x, *b = y;
   double s = a->dropped ? INFINITY : a->seconds, t = b->dropped ? INFINITY : b->seconds;
@@ -26,7 +25,7 @@ static bool same_tile(const Schedule *a, const Schedule *b) {
          (a->tiles == TILES_LANES) == (b->tiles == TILES_LANES);
 }
 
-/* Has one of the `n` candidates at `k` the tile? */
+/* Does one of the `n` candidates at `k` have this tile? */
 static bool is_among(int n, const PlanCandidate *k, const Schedule *s) {
   for (int i = 0; i < n; i++)
     if (same_tile(&k[i].s, s))
@@ -34,7 +33,7 @@ static bool is_among(int n, const PlanCandidate *k, const Schedule *s) {
   return false;
 }
 
-/* Plan `s` as a candidate: it may be none of those that are compared. */
+/* Plan `s` as a candidate, even if it is none of those that are compared. */
 static PlanCandidate candidate_of(const PlanQuery *q, const Schedule *s) {
   PlanCandidate k = {.s = *s};
   if (s->family == FAMILY_STREAM)
@@ -42,7 +41,8 @@ static PlanCandidate candidate_of(const PlanQuery *q, const Schedule *s) {
   return k;
 }
 
-/* Puts what is to be looked at first: the best by what is counted, each tile once, and plan `chosen`; their number. */
+/* Moves the candidates that are examined to the front: the best by counting, each tile once, and plan `chosen`. Returns
+ * their number. */
 static int select_best(const PlanQuery *q, PlanCandidates *all, const Schedule *chosen, int most) {
   int n = 0;
   qsort(all->all, (size_t)all->n, sizeof *all->all, by_time);
@@ -61,7 +61,7 @@ static int select_best(const PlanQuery *q, PlanCandidates *all, const Schedule *
   return n + 1;
 }
 
-/* Says the reasons for which candidates from number `from` on are not compared, and how many each. */
+/* Writes the reasons for which candidates from number `from` on are not compared, and how many each. */
 static void say_dropped(const PlanCandidates *all, int from, Str *out) {
   const char *why[REASONS] = {0};
   int count[REASONS] = {0}, slower = 0;
@@ -79,7 +79,7 @@ static void say_dropped(const PlanCandidates *all, int from, Str *out) {
     str_addf(out, "  %d are none: %s\n", count[r], why[r]);
 }
 
-/* Says number `i` of the candidates. */
+/* Writes number `i` of the candidates. */
 static void say_candidate(const PlanQuery *q, const PlanCandidate *k, int i, bool taken, Str *out) {
   if (k->dropped)
     str_addf(out, "  taken: %s; %s\n", plan_tile_text(q->c->arena, &k->s, q->rank), k->dropped);
@@ -88,7 +88,8 @@ static void say_candidate(const PlanQuery *q, const PlanCandidate *k, int i, boo
              bound_name(k->time.bound), plan_tile_text(q->c->arena, &k->s, q->rank), taken ? "; taken" : "");
 }
 
-/* The question about all tiles for what `want` leaves open, of which `chosen` was taken; a reason why there is none. */
+/* Makes the question about all tiles for the open parts of `want`, for which `chosen` was taken. Returns NULL, or the
+ * reason why there is none. */
 static const char *whole_question(PassContext *c, const Module *m, const Schedule *want, const Schedule *chosen,
                                   PlanQuery *q) {
   const Reduction *by;
@@ -105,7 +106,7 @@ static const char *whole_question(PassContext *c, const Module *m, const Schedul
   return NULL;
 }
 
-/* Says that `chosen` was taken as a rival of a streamed tile (rivals.c), if it was: `m` is planned again for that. */
+/* Writes that `chosen` was taken as a rival of a streamed tile (rivals.c), if it was: `m` is planned again for that. */
 static void say_rival(const PassContext *c, const Module *m, const Schedule *want, const Schedule *chosen, Str *out) {
   ModelCache cache = {0};
   Schedule again;
