@@ -1,11 +1,11 @@
-/* cpu-expect.c: the time that a step of a plan is expected to take on a given CPU, for `stc explain`: whatever the
- * family is, by what is counted before anything is lowered.
+/* cpu-expect.c: the expected time of a step of a plan on a given CPU, for `stc explain`: for all families, by counting
+ * before anything is lowered.
  *
- * A core computes with whole vectors, begins lines of streamed tiles, and moves bytes; these times add up. What
- * memory, the caches and the clock give is measured by who asks; the other numbers were fitted to 36 schedules of seven
+ * A core computes with whole vectors, begins lines of streamed tiles, and moves bytes; these times add up. The caller
+ * measures the figures of memory, the caches and the clock; the other numbers were fitted to 36 schedules of seven
  * programs on one core of an AMD EPYC, and to eight programs on 2 and 16 cores of an Intel Xeon (docs/lab/cpu.md).
- * Plans are not chosen by them, but by the numbers of cpu-stream-cost.c, so that they do not depend on the machine that
- * compiles. */
+ * Plans are not chosen by these times, but by those of cpu-stream-cost.c, so that they do not depend on the machine
+ * that compiles. */
 #include "passes/launch/slices.h"
 #include "passes/plan/cost/count.h"
 #include "passes/launch/launch.h"
@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-/* A question: the CPU, a module, a schedule, a grid; what has been found. */
+/* A question: the CPU, a module, a schedule, a grid; and the result so far. */
 typedef struct CpuCost {
   const CpuFigures *cpu;
   const Module *m;
@@ -23,7 +23,7 @@ typedef struct CpuCost {
   CpuTime *out;
 } CpuCost;
 
-/* The part of the grid that `box` is. */
+/* The part of the grid's points that `box` has. */
 static double share_of(const CpuCost *c, const Box *box) {
   Field part = {.name = "part", .box = *box}, whole = {.name = "grid", .box = c->m->grid};
   int64_t shape[MAX_RANK];
@@ -31,21 +31,21 @@ static double share_of(const CpuCost *c, const Box *box) {
   return all > 0 ? fmax(0, (double)field_shape(&part, c->scalars, shape)) / all : 0;
 }
 
-/* Adds `additions` of numbers of type `t`. */
+/* Adds the time of `additions` additions of numbers of type `t`. */
 static void add_arithmetic(const CpuCost *c, double additions, Type t) {
   double lanes = (double)c->cpu->bits / (8 * fmax(4, type_size(t)));
   c->out->additions += additions;
   c->out->arithmetic += additions * measured.expect_addition / c->cpu->clock / lanes;
 }
 
-/* Tiles there are for a point in dimension `d` under mapping `p`. */
+/* The number of tiles for each point in dimension `d` under mapping `p`. */
 static double tiles_a_point(const CpuCost *c, const Mapping *p, const Schedule *s, int d) {
   double width = fmax(1, (double)tile_dim(p, s, d).stored), size = (double)c->size[d];
   return ceil(size / width) / size;
 }
 
-/* Adds the bytes of what launch `l` keeps in memory beside the fields: a second copy of those that it does not store
- * over, and temp fields. */
+/* Adds the bytes that launch `l` keeps in memory beside the fields: a second copy of those that it does not overwrite,
+ * and temp fields. */
 static void add_copies(const CpuCost *c, const Launch *l) {
   double points = slices_of_size(c->m->grid.rank, c->size);
   for (int d = 0; d < c->m->grid.rank; d++)
@@ -80,7 +80,7 @@ static void add_tiled(const CpuCost *c, const Launch *l, const Schedule *s) {
   add_copies(c, l);
 }
 
-/* Adds a launch of plain loops: of the points of thin pieces it has so few that they do not count. */
+/* Adds a launch of plain loops. Thin pieces have so few points that they are not counted. */
 static void add_plain(const CpuCost *c, Launch *l) {
   launch_copy_back(l);
   if (l->thin)
@@ -92,7 +92,7 @@ static void add_plain(const CpuCost *c, Launch *l) {
   add_copies(c, l);
 }
 
-/* Adds reduction `r`, in part if it is not evaluated at each step. */
+/* Adds reduction `r`; if it is not evaluated at each step, that part of its time. */
 static void add_reduction(const CpuCost *c, const Reduction *r) {
   double part = share_of(c, &r->over) / (double)r->every;
   bool *read = ARENA_ARRAY(c->m->arena, bool, c->m->nfields + 1);

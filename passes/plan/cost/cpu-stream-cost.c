@@ -1,8 +1,8 @@
-/* cpu-stream-cost.c: the time that tiles which one thread streams are expected to take (lower-walk.c), and launches of
- * plain loops beside them (lower-loops.c).
+/* cpu-stream-cost.c: the expected time of tiles that one thread streams (lower-walk.c), and of launches of plain loops
+ * (lower-loops.c).
  *
- * A core computes, moves what it must from and to memory, and waits for rows that its second-level cache no longer has;
- * of the three hardly anything was seen to overlap, but that long arithmetic hides memory: bytes come while it goes on.
+ * A core computes, moves bytes from and to memory, and waits for rows that its second-level cache no longer has. These
+ * three were hardly seen to overlap, except that long arithmetic hides memory: bytes arrive while it goes on.
  *
  * Why streamed tiles are faster on CPUs, and which tiles were measured: docs/lab/cpu.md. */
 #include "passes/launch/slices.h"
@@ -13,8 +13,8 @@
 
 #include <math.h>
 
-/* What a streamed tile is asked about: a pipeline, a tile, a grid (size 0: large), and for each dimension how many
- * tiles there are for a point. */
+/* A question about a streamed tile: a mapping, a tile, a grid (size 0: large), and for each dimension the number of
+ * tiles for each point. */
 typedef struct CpuStreamCost {
   const CpuStreamParts *w;
   const Mapping *p;
@@ -22,8 +22,8 @@ typedef struct CpuStreamCost {
   double per[MAX_RANK];
 } CpuStreamCost;
 
-/* Points computed in dimensions 0 to before `rank` for each that is stored, with `lo` and `hi` more about each
- * tile. */
+/* Points computed in dimensions 0 to before `rank` for each point that is stored, with `lo` and `hi` more on both sides
+ * of each tile. */
 static double area(const CpuStreamCost *c, const int64_t *lo, const int64_t *hi, int rank) {
   double product = 1;
   for (int d = 0; d < rank; d++)
@@ -40,15 +40,15 @@ double cpu_body_additions(const Module *m, const Block *body) {
   return fmax(additions - carries_save(m->arena, body, m->grid.rank), accesses);
 }
 
-/* Nanoseconds a point that a core takes for the arithmetic of instance `st` of `m`. */
+/* Nanoseconds a point of a core for the arithmetic of instance `st` of `m`. */
 static double arithmetic_ns(const TargetInfo *t, const Module *m, const Stencil *st) {
   bool wide = type_size(m->fields[st->targets[0]].type) > 4;
   double per = wide ? t->f64_rate : t->f32_rate;
   return measured.core_slower * cpu_body_additions(m, main_piece(m->arena, st)->body) * t->cores / per;
 }
 
-/* Nanoseconds a point that an instance takes which shares a tile with others: where it computes few of the points it
- * copies the others of what it keeps. */
+/* Nanoseconds a point of an instance that shares a tile with others: where it computes few of the points, it copies the
+ * others of the fields that it keeps. */
 static double instance_ns(const TargetInfo *t, const Module *m, const Stencil *st) {
   double kept = 0;
   for (int i = 0; i < st->ntargets && stencil_is_thin(m, st); i++)
@@ -59,8 +59,8 @@ static double instance_ns(const TargetInfo *t, const Module *m, const Stencil *s
   return measured.core_point * (type_size(m->fields[st->targets[0]].type) > 4 ? 2 : 1) + arithmetic_ns(t, m, st);
 }
 
-/* Bytes of all fields of `m` on a grid of extents `size`, second copies of those that a step makes anew among them; 0:
- * an extent is not known. */
+/* Bytes of all fields of `m` on a grid of extents `size`, including second copies of fields that a step computes anew;
+ * 0: an extent is not known. */
 static double fields_bytes(const Module *m, const int64_t *size) {
   double points = slices_of_size(m->grid.rank, size), bytes = 0;
   for (int d = 0; d < m->grid.rank; d++)
@@ -77,8 +77,8 @@ static bool is_cached(const TargetInfo *t, const Module *m, const int64_t *size)
   return bytes > 0 && bytes < measured.expect_cached * t->cache_bytes;
 }
 
-/* Nanoseconds of a core for `bytes` bytes of a point that come from and go to the last cache, where the fields of `m`
- * on a grid of extents `size` (NULL: any) stay there, else to memory, which all cores share and which `arithmetic`
+/* Nanoseconds of a core to move `bytes` bytes a point: from and to the last cache, if the fields of `m` on a grid of
+ * extents `size` (NULL: any) stay there; else from and to memory, which all cores share and which `arithmetic`
  * nanoseconds hide in part. */
 static double exposed_ns(const TargetInfo *t, const Module *m, const int64_t *size, double bytes, double arithmetic) {
   if (size && is_cached(t, m, size))
@@ -94,7 +94,7 @@ static double longest_ns(const TargetInfo *t, const Module *m, int32_t n, const 
   return most;
 }
 
-/* Nanoseconds a point that a core computes. */
+/* Nanoseconds a point of a core for computing. */
 static double compute_ns(const CpuStreamCost *c) {
   const Launch *l = c->p->l;
   int rank = l->m->grid.rank, x = rank - 1;
@@ -120,12 +120,12 @@ double cpu_moved_bytes(const Launch *l, double halo) {
   return sum;
 }
 
-/* Bytes a point that come from and go to memory. */
+/* Bytes a point that are moved from and to memory. */
 static double memory_bytes(const CpuStreamCost *c) {
   return cpu_moved_bytes(c->p->l, area(c, c->p->halo.lo, c->p->halo.hi, c->p->l->m->grid.rank));
 }
 
-/* Bytes of the rows of memory and of rings that a tile comes back to, for each cell of a row or plane. */
+/* Bytes of the rows of memory and of rings that a tile reads again later, for each cell of a row or plane. */
 static double kept_of_cell(const Mapping *p) {
   const Launch *l = p->l;
   int64_t sum = 0, rows = walk_rows(l);
@@ -137,7 +137,7 @@ static double kept_of_cell(const Mapping *p) {
   return (double)sum;
 }
 
-/* The same of the tile. */
+/* The same bytes of the whole tile. */
 static double kept_bytes(const CpuStreamCost *c) {
   int rank = c->p->l->m->grid.rank, x = rank - 1;
   double plane = c->s->size[x] > 0 ? fmin((double)c->s->block[x], (double)c->s->size[x]) : (double)c->s->block[x];
@@ -159,8 +159,8 @@ static double lost_ns(const CpuStreamCost *c) {
   return fmin(fmax(share - kept, 0) / measured.core_lost, 1) * c->w->apart * measured.core_byte;
 }
 
-/* How much longer all cores take than if their tiles came out even: the last tiles are begun at different times, and
- * few tiles may be no multiple of the cores. */
+/* By what factor all cores take longer than if their tiles were even: the last tiles begin at different times, and a
+ * small number of tiles may be no multiple of the cores. */
 static double unevenness(const CpuStreamCost *c) {
   double tiles = slices_of_size(c->p->l->m->grid.rank, c->s->size);
   for (int d = 0; d < c->p->l->m->grid.rank; d++)
@@ -201,7 +201,7 @@ bool loops_hide_memory(const TargetInfo *t, const Launch *step) {
   return exposed_ns(t, step->m, NULL, cpu_moved_bytes(step, 1), longest_ns(t, step->m, step->n, step->st)) <= 0;
 }
 
-/* Nanoseconds a point of a launch of plain loops: of the points of thin pieces it has so few that they do not count. */
+/* Nanoseconds a point of a launch of plain loops. Thin pieces have so few points that they are not counted. */
 static double plain_ns(const TargetInfo *t, Launch *l, const int64_t *size) {
   double sum = 0;
   launch_copy_back(l);

@@ -1,34 +1,37 @@
-/* fuse-cost.c: what a launch is expected to cost: from the target's figures, the accesses, and the liveness of values
- * in the bodies. All of it is an estimate that has to put cuts in the right order, not to tell times.
+/* fuse-cost.c: the expected cost of a launch: from the target's figures, the accesses, and the live ranges of values in
+ * the bodies. All of it is an estimate that has to put cuts in the right order, not to tell times.
  *
  *     // fuse: group 1 st+dt: 63 registers, 0 shared bytes, halo work 1.00, 33.6 bytes/point, 1235 ops/point,
  *     //   occupancy 0.50, 46.04 ps/point
  *     // fuse: the step in 3 launches: 72.56 ps/point
  *     // fuse: the step in one launch, T=1: 128 registers, 115 spilled, 67104 shared bytes, ..., 240.86 ps/point
  *
- * - registers: two thirds of the most words of values that are alive at once in a body, or one for each load; half as
- *   much again for what a thread loads ahead for each further element, less what its elements share; and what it keeps
- *   for each element from one stencil to the next. The factors fit what `ptxas` 13.0 gives the kernels of the examples
- *   for sm_90, mostly within a quarter. What a block of so many threads cannot have is spilled, and costs operations.
- *   Shared bytes: equation 3, with arrays that are never alive at once sharing.
- * - halo work: points computed for each point stored. ops: those of the bodies, each as many as additions take its
+ * - registers: two thirds of the greatest number of words that are live at once in a body, or one for each load; half
+ *   as much again for values that a thread loads ahead for each further element, less those that its elements share;
+ *   and the values that it keeps for each element from one stencil to the next. The factors fit the registers that
+ *   `ptxas` 13.0 gives the kernels of the examples for sm_90, mostly within a quarter. Values for which a block of so
+ *   many threads has no registers are spilled, and cost operations. Shared bytes: equation 3, where arrays that are
+ *   never live at once share memory.
+ * - halo work: points computed for each point stored. ops: operations of the bodies, each as many as additions take its
  *   time, loads and barriers, all times the halo work.
- * - bytes: loads and stores of global memory, those for the halo with them; a cache serves most of the latter.
- * - occupancy: the part of a core's threads that registers, shared memory and the block's size let be there. Below 0.4
- *   it slows memory down, below 0.25 arithmetic.
+ * - bytes: loads and stores of global memory, including those for the halo; a cache serves most of the latter.
+ * - occupancy: the part of a core's threads for which registers, shared memory and the block's size leave room. Below
+ *   0.4 it slows memory down, below 0.25 arithmetic.
  * - ps/point (not the cost model (docs/performance.md) of `stc explain`, which needs finished kernels): the longer of
  *   memory and arithmetic plus a quarter of the other, with the target's `bandwidth`, `cache_bandwidth`, `f32_rate` and
  *   `f64_rate`, plus `launch_us` spread over the grid's points.
  *
- * The tile of a group that is not the whole step is searched by the same estimate, over some shapes of blocks and up to
- * 4 elements a thread and dimension. Once the cut is made, the tile of each of its launches is chosen again, among more
- * shapes of blocks with up to 4 elements a thread, by what is counted of them (`tile_suit_part`, `model_part_launch`),
- * for the grid's size if that is known. A block of one time step loads, computes and ends, and nothing but other blocks
- * hides that it does not load while it computes: so loads, and what waits for them, take `part_begun / n` longer if a
- * core has n blocks at once. Small blocks are best, then; but no more of them are started than one each `block_start`
- * cycles, so that those of few threads have several elements. The registers are those above. Where chains of roots and
- * quotients in f64 are waited for by few warps, because of their registers, and room for one block more takes few of
- * these away, the kernel asks for that room (`core` in kernel IR, `.minnctapersm` in PTX; `part_blocks_a_core`). See
+ * *Tiles*. The tile of a group that is not the whole step is searched by the same estimate, over some shapes of blocks
+ * and up to 4 elements a thread and dimension. Once the cut is made, the tile of each of its launches is chosen again,
+ * among more shapes of blocks with up to 4 elements a thread, by counting its work (`tile_suit_part`,
+ * `model_part_launch`), for the grid's size if that is known. A block of one time step loads, computes and ends, and
+ * only other blocks hide that it does not load while it computes: so loads, and instructions that wait for them, take
+ * `part_begun / n` longer if a core has n blocks at once. Small blocks are best, then; but no more of them are started
+ * than one each `block_start` cycles, so that blocks of few threads have several elements.
+ *
+ * *Room for one block more*. The registers are those above. If few warps, because of their registers, wait for chains
+ * of roots and quotients in f64, and room for one block more takes few registers away, the kernel asks for that room
+ * (`core` in kernel IR, `.minnctapersm` in PTX; `part_blocks_a_core`). See
  * docs/lab/programs.md#tiles-of-launches-of-one-step-2026-11-23. */
 #include "passes/plan/cost/estimate.h"
 #include "passes/plan/cost/fuse.h"
@@ -40,7 +43,7 @@
 
 /* ---- operations */
 
-/* What an op takes, in f32 additions. */
+/* The cost of an op in f32 additions. */
 static double op_ops(const TargetInfo *t, const Op *op) {
   Type type = op->nresults ? op->results[0]->type : TY_NONE;
   double ops = op_additions(op), f64 = t->f64_rate > 0 ? t->f32_rate / t->f64_rate : 1;
@@ -49,7 +52,7 @@ static double op_ops(const TargetInfo *t, const Op *op) {
   return type == TY_I64 ? ops * 2 : ops;
 }
 
-/* The operations of the largest piece of `st` but for rare ones, each as many f32 additions as take its time. */
+/* The operations of the largest piece of `st`, rare ones left out, each in as many f32 additions as take its time. */
 static double stencil_ops(const TargetInfo *t, const Stencil *st, const bool *rare) {
   double most = 0;
   for (int k = 0; k < st->npieces; k++) {
@@ -65,8 +68,8 @@ static double stencil_ops(const TargetInfo *t, const Stencil *st, const bool *ra
 
 /* ---- registers */
 
-/* Words a thread keeps from one instance to the next for each of its elements: the newest values of the fields written,
- * and what was loaded to be kept. */
+/* Words that a thread keeps from one instance to the next for each of its elements: the newest values of the fields
+ * written, and loaded values that are kept. */
 static int32_t kept_words(const Launch *l) {
   int32_t words = 0;
   for (int f = 0; f < l->m->nfields; f++)
@@ -75,7 +78,7 @@ static int32_t kept_words(const Launch *l) {
   return words;
 }
 
-/* The part of a core's threads that can be there at once. */
+/* The part of a core's threads that it can hold at once. */
 static double occupancy_of(const TargetInfo *t, const LaunchCost *k) {
   Occupancy o = model_occupancy(t, schedule_threads(&k->schedule), k->registers, k->shared);
   return (double)o.warps / (o.most_warps > 0 ? o.most_warps : 1);
@@ -83,20 +86,20 @@ static double occupancy_of(const TargetInfo *t, const LaunchCost *k) {
 
 /* ---- accesses */
 
-/* How far the accesses of a launch to global memory lead in each field. */
+/* How far the accesses of a launch to global memory reach in each field. */
 typedef struct Reach {
   int64_t lo[MAX_RANK], hi[MAX_RANK];
 } Reach;
 
-/* A load of so many words that an instance makes at `off`. nearest: how far away along each dimension the nearest one
- * of the same line is that was counted before it; INT64_MAX: there is none. */
+/* A load of `words` words that an instance makes at `off`. nearest: along each dimension, the distance to the nearest
+ * load of the same line that was counted before; INT64_MAX: there is none. */
 typedef struct Seen {
   int32_t field, words;
   int64_t off[MAX_RANK], nearest[MAX_RANK];
 } Seen;
 
-/* What an instance takes for a point, whatever the tile: its loads, the words of all of them, its operations, and the
- * words of its values that are alive at once. */
+/* The work of an instance for a point, whatever the tile: its loads, the words of all of them, its operations, and the
+ * words of its values that are live at once. */
 typedef struct Reads {
   int32_t nseen, live;
   Seen *seen;
@@ -117,7 +120,7 @@ typedef struct Counting {
   const bool *rare;
 } Counting;
 
-/* How far away along dimension `d` the nearest of the loads of `x` is that is of the line of load `own`. */
+/* Along dimension `d`, the distance to the nearest load of `x` that is of the line of load `own`. */
 static int64_t nearest_of_line(const Reads *x, int rank, const Seen *own, int d) {
   int64_t nearest = INT64_MAX;
   for (int k = 0; k < x->nseen; k++) {
@@ -166,21 +169,21 @@ static void count_access(void *user, const Piece *piece, int field, const int64_
     add_seen(l, &x->r->of[x->i], own);
 }
 
-/* Two instances of a launch with the same pieces. same: what they have read so far of global memory is the same. */
+/* Two instances of a launch with the same pieces. same: their reads of global memory are the same so far. */
 typedef struct Twins {
   const Launch *l;
   int i, j;
   bool same;
 } Twins;
 
-/* Compares where the two read a field from (a stencil_accesses callback). */
+/* Compares the places from which the two read a field (a stencil_accesses callback). */
 static void compare_access(void *user, const Piece *piece, int field, const int64_t *off) {
   Twins *x = user;
   (void)piece, (void)off;
   x->same = x->same && (launch_version(x->l, field, x->i) == 0) == (launch_version(x->l, field, x->j) == 0);
 }
 
-/* Do instances `i` and `j` read the same: have they the same pieces, which read the same fields from global memory? */
+/* Do instances `i` and `j` have the same reads: the same pieces, which read the same fields from global memory? */
 static bool same_reads(const Launch *l, int i, int j) {
   Twins x = {l, i, j, j >= 0 && l->st[i].pieces == l->st[j].pieces && l->st[i].npieces == l->st[j].npieces};
   if (x.same)
@@ -188,7 +191,7 @@ static bool same_reads(const Launch *l, int i, int j) {
   return x.same;
 }
 
-/* Finds what instance `i` takes. */
+/* Counts the work of instance `i`. */
 static void count_instance(LaunchReads *r, int i) {
   const Stencil *st = &r->l->st[i];
   const bool *rare = rare_pieces(r->l->m, st);
@@ -221,15 +224,15 @@ LaunchReads *launch_reads_all(const TargetInfo *t, const Launch *l) {
   return r;
 }
 
-/* What an instance of a launch takes for a point: the words that it loads, those aside that another of the thread's
- * elements loads (`alone`: all), its operations, and the words of its values that are alive at once. */
+/* The work of an instance of a launch for a point: the words that it loads, without those that another of the thread's
+ * elements loads (`alone`: all), its operations, and the words of its values that are live at once. */
 typedef struct Figures {
   double loads, alone, ops;
   int32_t live;
 } Figures;
 
-/* The part of load `own` that another of a thread's elements of tile `s` does not load already: those that lead below
- * its first element along a slow dimension do, and the others if nothing of the same row was seen. */
+/* The part of load `own` that no other of a thread's elements of tile `s` loads already: along a slow dimension, loads
+ * below the first element, and all other loads if nothing of the same row was seen. */
 static double new_part(int rank, const Schedule *s, const Seen *own) {
   double part = 1;
   for (int d = 0; d < rank - 1; d++)
@@ -280,15 +283,16 @@ static double launch_ops(const TargetInfo *t, const Launch *l, const Schedule *s
   return sum;
 }
 
-/* Registers that an instance of figures `g` would like a thread of `elements` points to have, beside what it keeps: its
- * first point's values, or all that these are loaded from, and what is loaded ahead for the others. */
+/* The registers that an instance of figures `g` would take in a thread of `elements` points, beside those of kept
+ * values: for its first point's values, or all loads of which these are computed, and for values that are loaded ahead
+ * for the other points. */
 static double instance_registers(const Figures *g, int64_t elements) {
   double live = measured.live_part * g->live, first = live > g->alone ? live : g->alone;
   return first + measured.loaded_ahead * g->loads * (double)(elements - 1);
 }
 
-/* The registers of a thread of `elements` points, as many as a block can have, and the words that are spilled for want
- * of more. */
+/* Sets the registers of a thread of `elements` points, at most as many as a block can have, and the words that are
+ * spilled because there are no more. */
 static void thread_registers(const TargetInfo *t, const Launch *l, const Schedule *s, const Figures *g,
                              int64_t elements, LaunchCost *k) {
   double most = 0;
@@ -328,11 +332,12 @@ static void add_bytes(const Launch *l, const Schedule *s, const Reach *reach, La
 
 /* ---- time */
 
-/* The part of the target's speed that `occupancy` lets a launch have: enough threads hide what each waits for. */
+/* The part of the target's speed that a launch has at `occupancy`; with `enough` its threads hide each other's
+ * waits. */
 static double hidden(double occupancy, double enough) { return occupancy >= enough ? 1 : sqrt(occupancy / enough); }
 
-/* What launch_cost gives; takes memory for its work. */
-/* Picoseconds that `x` takes at `rate` in 1e9 a second; a rate that is not told is no bound. */
+/* See launch_cost; takes memory for its work. */
+/* Picoseconds that `x` takes at `rate` in 1e9 a second; a rate that is not known is no bound. */
 static double taken(double x, double rate) { return rate > 0 ? x / rate * 1e3 : 0; }
 
 static LaunchCost cost_of(const LaunchReads *r, const Schedule *s, int levels, double points) {

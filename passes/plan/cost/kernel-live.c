@@ -1,22 +1,23 @@
-/* kernel-live.c: the registers that a kernel's thread needs, from the liveness of its values and of the cells of its
- * private arrays, which end in registers where their indices are constant. */
+/* kernel-live.c: the registers that a kernel's thread needs, from the live ranges of its values and of the cells of its
+ * private arrays, which become registers where their indices are constants. */
 #include "passes/plan/cost/estimate.h"
 #include "passes/base/tuning.h"
 
-/* Something that may be alive: a value, by its number, or behind all values a cell of a private array. words 0: it
- * takes no register (constants, scalars, conditions). known: its value is a number when all that is marked so is
- * written out. met: it is among those that an arm of the choice at hand has changed. */
+/* A thing that may be live: a value, by its number, or, after all values, a cell of a private array. words 0: it takes
+ * no register (constants, scalars, conditions). known: its value is a number when all loops so marked are unrolled.
+ * met: the first arm of the current choice has changed it. */
 typedef struct Thing {
   int8_t words;
   bool condition, known, live, met;
 } Thing;
 
-/* The traversal, from the end of the kernel to its start: `now` words and `conditions` are alive. first[array] is the
- * thing that its first cell is, -1: it is no private array. in_memory[array]: an index of it is not known, so that its
- * cells are in memory, for no register has a number. early: loads from global memory are begun as early as barriers and
- * loops allow; `loads` are the values of those that wait for such a place. version: that alone of a kernel with two, 0:
- * of blocks that touch no edge, 1: of others; -1: both. flips: the things that became alive or ceased to be, in order,
- * since the outermost choice at hand began. */
+/* The traversal, from the end of the kernel to its start: `now` words and `conditions` are live.
+ * first[array]: the thing that is the array's first cell, -1: it is no private array.
+ * in_memory[array]: an index of the array is not known, so its cells are in memory, for no register has a number.
+ * early: loads from global memory begin as early as barriers and loops allow; `loads`: the values of loads that have
+ * not reached such a place yet.
+ * version: counts one version alone of a kernel with two, 0: of blocks that touch no edge, 1: of others; -1: both.
+ * flips: the things that became live or ceased to be, in order, since the outermost current choice began. */
 typedef struct Live {
   Arena *arena;
   Kernel *k;
@@ -50,7 +51,7 @@ static void measure(Live *l, const Value *v, bool free, bool known) {
   l->things[v->id] = (Thing){.words = free ? 0 : words_of(v->type), .condition = v->type == TY_BOOL, .known = known};
 }
 
-/* Notes what there is to know of values below `b`, and of the arrays that they lead to. */
+/* Sets the things of values below `b`, and of the arrays that they index. */
 static void measure_block(Live *l, const Block *b) {
   bool round = b->parent && b->parent->code == OP_FOR && (b->parent->flags & FOR_UNROLL);
   for (int i = 0; i < b->nargs; i++)
@@ -68,7 +69,7 @@ static void measure_block(Live *l, const Block *b) {
   }
 }
 
-/* Thing `i` becomes alive, or ceases to be. */
+/* Makes thing `i` live, or dead if it was live. */
 static void flip(Live *l, int32_t i) {
   Thing *t = &l->things[i];
   t->live = !t->live;
@@ -78,7 +79,7 @@ static void flip(Live *l, int32_t i) {
     ARENA_PUSH(l->arena, l->flips, l->nflips, i);
 }
 
-/* Thing `i` is needed from here on; is made here. */
+/* use: thing `i` is needed here; make: it is made here. */
 static void use(Live *l, int32_t i) {
   if (!l->things[i].live)
     flip(l, i);
@@ -90,13 +91,13 @@ static void make(Live *l, int32_t i) {
     flip(l, i);
 }
 
-/* Loads can be begun no earlier than here. */
+/* Begins all pending loads here: they cannot begin earlier. */
 static void begin_loads(Live *l) {
   while (l->nloads > 0)
     make(l, l->loads[--l->nloads]);
 }
 
-/* The results of `op` are made here, or by a load further up. */
+/* The results of `op` are made here, or by a load that begins further up. */
 static void make_results(Live *l, const Op *op) {
   bool load = l->early && op_buffer_read(op) >= 0 && op->nresults;
   for (int i = 0; i < op->nresults; i++)
@@ -108,8 +109,8 @@ static void make_results(Live *l, const Op *op) {
 
 /* ---- private arrays */
 
-/* Is cell number `cell` of the array among those that `op` touches with its element number `e`? Of an index that is not
- * constant, which counts a loop that is written out, all. */
+/* Is cell number `cell` of the array among those that `op` accesses with its element number `e`? An index that is not
+ * constant, which counts an unrolled loop, may be any cell. */
 static bool touches(const Op *op, const Array *a, int32_t cell, int e) {
   for (int d = a->rank - 1; d >= 0; d--) {
     const Value *v = op->operands[op_first_index(op) + d];
@@ -121,7 +122,7 @@ static bool touches(const Op *op, const Array *a, int32_t cell, int e) {
   return true;
 }
 
-/* The one cell that `op` touches with its element number `e`, where all indices are constant; -1: it touches none, -2:
+/* The one cell that `op` accesses with its element number `e`, if all indices are constant; -1: it accesses none, -2:
  * some index is not constant. */
 static int32_t only_cell(const Op *op, const Array *a, int e) {
   int64_t cell = 0;
@@ -135,7 +136,7 @@ static int32_t only_cell(const Op *op, const Array *a, int e) {
   return (int32_t)cell;
 }
 
-/* What `op` does to the cells of a private array: a store makes them, a load needs them. */
+/* The effect of `op` on the cells of a private array: a store makes them, a load uses them. */
 static void touch_cells(Live *l, const Op *op) {
   const Array *a = &l->k->arrays[op->sym];
   void (*touch)(Live *, int32_t) = op_array_written(op) >= 0 ? make : use;
@@ -151,7 +152,7 @@ static void touch_cells(Live *l, const Op *op) {
 
 /* ---- the traversal */
 
-/* A loop: what is alive at its start is alive at its end, too. */
+/* A loop: things that are live at its start are live at its end, too. */
 static void live_for(Live *l, const Op *op) {
   const Block *body = op->blocks[0];
   for (int round = 0; round < 2; round++) {
@@ -164,12 +165,12 @@ static void live_for(Live *l, const Op *op) {
   }
 }
 
-/* Things, in any order, some perhaps more than once. */
+/* A list of things, in any order, some perhaps more than once. */
 typedef struct Things {
   int32_t n, *v;
 } Things;
 
-/* Takes back all flips but the first `start`, or makes them again. */
+/* Undoes all flips but the first `start`, or makes them again. */
 static void undo(Live *l, int32_t start) {
   for (int32_t k = l->nflips - 1; k >= start; k--)
     l->things[l->flips[k]].live = !l->things[l->flips[k]].live;
@@ -179,8 +180,7 @@ static void redo(Live *l, int32_t start) {
     l->things[l->flips[k]].live = !l->things[l->flips[k]].live;
 }
 
-/* Those of the things flipped since flip number `start` that are alive now, if `met`, and else of those that are not
- * met. */
+/* The things flipped since flip number `start` that are live now, if `met`; else those of them that are not met. */
 static Things alive_flipped(Live *l, int32_t start, bool met) {
   Things t = {0};
   for (int32_t k = start; k < l->nflips; k++)
@@ -189,14 +189,14 @@ static Things alive_flipped(Live *l, int32_t start, bool met) {
   return t;
 }
 
-/* Says of all things of `t` whether they are met. */
+/* Marks all things of `t` as met, or as not met. */
 static void meet(Live *l, const Things *t, bool met) {
   for (int32_t k = 0; k < t->n; k++)
     l->things[t->v[k]].met = met;
 }
 
-/* A choice: what is alive before it is what either arm needs: what is alive at the start of the first, and what is
- * behind the choice and is not changed by the first. Only what an arm changes is looked at. */
+/* A choice. Live before it are the things that either arm needs: those live at the start of the first arm, and those
+ * live after the choice that the first arm does not change. Only things that an arm changes are looked at. */
 static void live_if(Live *l, const Op *op) {
   if (l->version >= 0 && (op->flags & IF_INTERIOR)) {
     live_block(l, op->blocks[l->version]);
@@ -226,7 +226,7 @@ static void live_if(Live *l, const Op *op) {
     l->nflips = 0;
 }
 
-/* Goes over the ops of `b` from the last to the first. */
+/* Traverses the ops of `b` from the last to the first. */
 static void live_block(Live *l, const Block *b) {
   for (const Op *op = b->last; op; op = op->prev) {
     make_results(l, op);
@@ -244,7 +244,7 @@ static void live_block(Live *l, const Block *b) {
   begin_loads(l);
 }
 
-/* Gives cells of private arrays their numbers behind `n` values. */
+/* Gives cells of private arrays numbers after `n` values. */
 static void number_cells(Live *l, int32_t n) {
   const Kernel *k = l->k;
   l->n = n;
@@ -282,13 +282,13 @@ static LiveWords live_words(const Module *m, Kernel *k, bool early, int version)
 
 LiveWords kernel_live_words(const Module *m, Kernel *k, bool early) { return live_words(m, k, early, -1); }
 
-/* The buffers of global memory that a kernel's ops read or write; exchanges: lanes give each other values. */
+/* The buffers of global memory that a kernel's ops read or write; exchanges: lanes exchange values. */
 typedef struct Touched {
   bool *buffer, exchanges;
   int32_t n;
 } Touched;
 
-/* Notes that of an op (a block_walk callback). */
+/* Notes the accesses of an op (a block_walk callback). */
 static void note_touched(void *user, Op *op) {
   Touched *t = user;
   int both[] = {op_buffer_read(op), op_buffer_written(op)};
@@ -311,9 +311,9 @@ bool block_has_loop(const Block *b) {
   return false;
 }
 
-/* The words alive in a thread of `k`. A traversal keeps most of them from round to round, and an address of two words
- * for each buffer; straight code for several points a thread has private arrays, which lanes exchange in rank 2 if
- * tiles are in their registers. version: see Live. */
+/* The words live in a thread of `k`. A streaming loop keeps most of them from round to round, and an address of two
+ * words for each buffer; straight code for several points a thread has private arrays, which lanes exchange in rank 2
+ * if tiles are in their registers. version: see Live. */
 static RegisterNeed registers_of(const Module *m, Kernel *k, int version) {
   Touched t = {.buffer = ARENA_ARRAY(m->arena, bool, m->nbuffers + 1)};
   block_walk(k->body, note_touched, &t);

@@ -1,8 +1,9 @@
-/* kernel-work.c: what a thread of a kernel issues and moves, counted in finished kernel IR. A product that an
- * addition takes in costs nothing where that is allowed; what does not depend on a loop
- * is counted outside of it, as code generators move it there; private arrays are registers and cost nothing. What a
- * thread has loaded it does not load again for its next element, where no barrier
- * and no store is between. */
+/* kernel-work.c: counts the instructions that a thread of a kernel issues and the words that it moves, in finished
+ * kernel IR.
+ *
+ * A product that an addition absorbs costs nothing where that is allowed. Loop-invariant ops are counted outside of the
+ * loop, to which code generators hoist them. Private arrays are registers and cost nothing. A thread does not load a
+ * value again for its next element, if no barrier and no store is between. */
 #include "passes/simplify/analysis.h"
 #include "passes/launch/launch.h"
 #include "passes/plan/cost/estimate.h"
@@ -10,20 +11,22 @@
 
 #include <string.h>
 
-/* The last places that are looked at for one that is alike, and the last ranges. */
+/* The greatest number of last places among which a like one is searched, and of last ranges. */
 enum { LAST_PLACES = 512, MOST_PERIODS = 8 };
 
-/* An access to `n` elements: buffers are numbered from 0, arrays below 0. at: its coordinates. loaded: a thread still
- * has what it loaded there. */
+/* An access to `n` elements: buffers are numbered from 0, arrays below 0. at: its coordinates. loaded: the thread still
+ * has the values that it loaded there. */
 typedef struct Place {
   int32_t memory, n, rank;
   bool loaded;
   Linear at[MAX_RANK];
 } Place;
 
-/* The count: times[id] is how often a value is computed, rounds how often the running block is run; uses[id] counts
- * uses; fixed[id]: an integer that is known when loops are written out; loops[id]: the loop, if it is one's number of
- * rounds so far. periods: the ranges within which coordinates were turned. */
+/* The count.
+ * times[id]: how often a value is computed; rounds: how often the current block is run; uses[id]: number of uses.
+ * fixed[id]: an integer that is known when loops are unrolled; loops[id]: the loop of which the value is the induction
+ * variable.
+ * periods: the ranges into which coordinates were wrapped or mirrored. */
 typedef struct Count {
   Arena *arena;
   const TargetInfo *t;
@@ -36,9 +39,9 @@ typedef struct Count {
   bool *fixed;
   const Op **loops;
   Ranges *ranges;
-  bool edge;       /* blocks at edges are looked at */
-  double together; /* roots or quotients of the running block that do not wait for each other */
-  bool loading;    /* a load was begun that nothing has waited for */
+  bool edge;       /* blocks at edges are counted */
+  double together; /* roots or quotients of the current block that do not wait for each other */
+  bool loading;    /* a load has begun for which nothing has waited */
   int32_t nplaces;
   Place *places;
   int32_t nperiods;
@@ -85,7 +88,7 @@ static bool known_int(const Count *c, const Value *v, int64_t *out) {
 
 /* ---- single ops */
 
-/* How often `op`, which may be moved out of loops, is run: as often as the innermost thing that it is computed from. */
+/* How often `op`, which may be hoisted out of loops, is run: as often as the innermost of its operands. */
 static double rounds_of(const Count *c, const Op *op) {
   double most = 1;
   for (int i = 0; i < op->noperands; i++)
@@ -94,7 +97,7 @@ static double rounds_of(const Count *c, const Op *op) {
   return most;
 }
 
-/* Is the result of `op` an integer that is a constant apart from what loops written out make it? */
+/* Is the result of `op` an integer that depends on nothing but constants and unrolled loops? */
 static bool is_fixed(const Count *c, const Op *op) {
   bool all = op->code != OP_THREAD && op->code != OP_BLOCK && (op_info[op->code].flags & OPF_PURE) && op->nresults &&
              !type_is_float(op->results[0]->type);
@@ -103,7 +106,7 @@ static bool is_fixed(const Count *c, const Op *op) {
   return all && op->code != OP_SCALAR && op->code != OP_STEP;
 }
 
-/* Does an addition that may take in a product use the result of `op`, and nothing else? */
+/* Is the only use of the result of `op` an addition that may absorb a product? */
 static bool is_taken_in(const Count *c, const Op *op, const Op *user) {
   return op && op->code == OP_MUL && op->parent == user->parent && c->uses[op->results[0]->id] == 1 &&
          type_is_float(op->results[0]->type);
@@ -115,20 +118,20 @@ static bool is_by_constant(const Op *op) {
          op->operands[1]->def->code == OP_CONST;
 }
 
-/* Is it a sum of an integer and one that is known when loops are written out? That becomes part of an address or of the
- * bounds in a comparison. */
+/* Is it a sum of an integer and one that is known when loops are unrolled? Such a sum becomes part of an address or of
+ * the bounds in a comparison. */
 static bool is_offset(const Count *c, const Op *op) {
   return (op->code == OP_ADD || op->code == OP_SUB) && type_is_int(op->results[0]->type) &&
          (c->fixed[op->operands[0]->id] || c->fixed[op->operands[1]->id]);
 }
 
-/* Does the op bring a coordinate into a field by a division, wherever it lies? */
+/* Does the op map a coordinate into a field by a division, wherever it lies? */
 static bool turns(Opcode code) {
   Reflects by = map_reflects(code);
   return code == OP_WRAP || (by.end[0] && by.end[1]);
 }
 
-/* Counts coordinate `op` that is turned to lie within a field. */
+/* Counts coordinate `op` that is wrapped or mirrored into a field. */
 static void count_turn(Count *c, const Op *op) {
   double rounds = rounds_of(c, op);
   bool seen = false;
@@ -145,8 +148,8 @@ static void count_turn(Count *c, const Op *op) {
   c->w->special += (rounds + !seen) * measured.turn_special;
 }
 
-/* Instructions of `op` on values of type `t`, `rough` ones if it need not round correctly. None of an addition that
- * takes a product in: that counts. */
+/* Instructions of `op` on values of type `t`, of a `rough` one if it need not round correctly. An addition that absorbs
+ * a product counts none: the product counts. */
 static double arithmetic_code(const Count *c, const Op *op, Type t, bool rough) {
   bool fuses = (c->m->contract || c->m->fast_math) && (op->code == OP_ADD || op->code == OP_SUB);
   double n = is_by_constant(op) ? measured.by_constant_code : rough ? measured.rough_code : op_additions(op);
@@ -167,13 +170,13 @@ static double arithmetic_code(const Count *c, const Op *op, Type t, bool rough) 
   return n * (t == TY_I64 || (t == TY_F64 && n > 1) ? 2 : 1);
 }
 
-/* Is it a root or quotient on the short path, which pass range-guards has others tested together with? */
+/* Is it a root or quotient on the short path, which pass range-guards tests together with others? */
 static bool is_ranged(const Op *op) {
   return op->code == OP_SQRT_RANGED || op->code == OP_DIV_RANGED || op->code == OP_DIV_ROOT_RANGED;
 }
 
-/* How many roots on the short path, or quotients if those are more, block `b` has: so many do not wait for each other.
- */
+/* The number of roots on the short path in block `b`, or of quotients if those are more: so many do not wait for each
+ * other. */
 static double ranged_together(const Block *b) {
   double roots = 0, quotients = 0;
   for (const Op *op = b->first; op; op = op->next) {
@@ -200,7 +203,7 @@ static void count_arithmetic(Count *c, const Op *op) {
 
 /* ---- places */
 
-/* Are the two parts of forms alike: the same, or numbers of rounds of loops that are written out alike? */
+/* Are the two parts of forms alike: the same, or both induction variables of loops that are unrolled alike? */
 static bool same_atom(const Count *c, Atom x, Atom y) {
   if (x.kind != y.kind || x.index != y.index)
     return false;
@@ -209,10 +212,10 @@ static bool same_atom(const Count *c, Atom x, Atom y) {
                         p->operands[0]->def == q->operands[0]->def && p->operands[1]->def == q->operands[1]->def);
 }
 
-/* Is the part of a form known when loops are written out? */
+/* Is the part of a form known when loops are unrolled? */
 static bool is_fixed_atom(const Count *c, Atom x) { return x.v && c->fixed[x.v->id]; }
 
-/* Are two coordinates the same? vary: but for what is known when loops are written out. */
+/* Are two coordinates the same? vary: parts that are known when loops are unrolled may differ. */
 static bool same_form(const Count *c, const Linear *x, const Linear *y, bool vary) {
   int nx = 0, ny = 0, found = 0;
   for (int i = 0; i < y->n; i++)
@@ -227,8 +230,8 @@ static bool same_form(const Count *c, const Linear *x, const Linear *y, bool var
   return nx == ny && found == nx && (vary || x->c == y->c);
 }
 
-/* Has a thread the same address for both places, apart from what is part of an instruction: all that is known of a
- * place in an array, but of the last coordinate only of one in a buffer? */
+/* Does a thread have the same address for both places, apart from immediates of instructions: all known parts of a
+ * place in an array, but only those of the last coordinate of one in a buffer? */
 static bool same_address(const Count *c, const Place *x, const Place *y) {
   bool same = x->memory == y->memory;
   for (int d = 0; same && d < x->rank; d++)
@@ -244,8 +247,8 @@ static bool same_elements(const Count *c, const Place *x, const Place *y) {
   return same;
 }
 
-/* How often the address of a place is computed: as often as that changes which it is computed from and which is no part
- * of an instruction. */
+/* How often the address of a place is computed: as often as the innermost part changes that is no immediate of an
+ * instruction. */
 static double address_rounds(const Count *c, const Place *p) {
   double most = 0;
   for (int d = 0; d < p->rank; d++)
@@ -259,7 +262,7 @@ static double address_rounds(const Count *c, const Place *p) {
 }
 
 /* The place of an access of `op` to `n` elements of memory `memory` of rank `rank`, at the indices from operand `first`
- * on and `off` beyond them. */
+ * on plus `off`. */
 static Place place_of(Count *c, const Op *op, int32_t memory, int n, int first, int rank, const int64_t *off) {
   Place p = {.memory = memory, .n = n, .rank = rank};
   for (int d = 0; d < rank; d++) {
@@ -269,7 +272,8 @@ static Place place_of(Count *c, const Op *op, int32_t memory, int n, int first, 
   return p;
 }
 
-/* Counts the address of place `p`, unless one before was alike. Has the thread what it loaded there? */
+/* Counts the address of place `p`, unless one before was alike. Does the thread still have the values that it loaded
+ * there? */
 static bool count_place(Count *c, Place p) {
   bool known = false, loaded = false;
   for (int i = 0; i < LAST_PLACES && i < c->nplaces && !loaded; i++) {
@@ -282,14 +286,14 @@ static bool count_place(Count *c, Place p) {
   return loaded;
 }
 
-/* What was loaded of memory `memory`, or, below all arrays, of any, may have changed. */
+/* Forgets values loaded from memory `memory`, or, if that is below all arrays, from any: they may have changed. */
 static void forget_loaded(Count *c, int32_t memory) {
   for (int i = 0; i < LAST_PLACES && i < c->nplaces; i++)
     if (memory == INT32_MIN || c->places[i].memory == memory)
       c->places[i].loaded = false;
 }
 
-/* Counts an access of `op` to memory `memory` of rank `rank`, whose elements are of type `t`: in its words, *words. */
+/* Counts an access of `op` to memory `memory` of rank `rank`, whose elements are of type `t`, in words of *words. */
 static void count_access(Count *c, const Op *op, int32_t memory, int rank, Type t, double *words) {
   int n = op_elements(op), first = op->code == OP_ASYNC_COPY && memory >= 0 ? op->noperands - rank : op_first_index(op);
   bool load = memory >= 0 ? op_buffer_read(op) >= 0 && op->code != OP_ASYNC_COPY : op_array_written(op) < 0;
@@ -305,7 +309,7 @@ static void count_access(Count *c, const Op *op, int32_t memory, int rank, Type 
   c->loading |= load && memory >= 0;
 }
 
-/* Counts an access to memory, of a copy both. */
+/* Counts an access to memory; of a copy, both accesses. */
 static void count_memory(Count *c, const Op *op) {
   int array = op_array(op), buffer = op_buffer_read(op) >= 0 ? op_buffer_read(op) : op_buffer_written(op);
   if (array >= 0 && c->k->arrays[array].space == SPACE_PRIVATE)
@@ -316,14 +320,14 @@ static void count_memory(Count *c, const Op *op) {
     count_access(c, op, buffer, buffer_rank(c->m, buffer), buffer_type(c->m, buffer), &c->w->global);
 }
 
-/* What was loaded is waited for. */
+/* Counts a wait for the values that were loaded. */
 static void count_wait(Count *c) {
   c->w->waits += c->loading ? c->rounds : 0;
   c->loading = false;
 }
 
-/* The rounds of a loop. Of the parts of a streaming loop those at edges are few, and the one between, which is come to
- * twice, has half of all each time. */
+/* The rounds of a loop. A streaming loop may be split: its parts at edges have few rounds and count none; the part
+ * between them, which the code has twice, counts half of all rounds each time. */
 static double loop_rounds(const Count *c, const Op *op) {
   int64_t lo, hi;
   if (op->flags & FOR_EDGES)
@@ -335,7 +339,7 @@ static double loop_rounds(const Count *c, const Op *op) {
   return hi > lo ? (double)((hi - lo + op->off[0] - 1) / op->off[0]) : 0;
 }
 
-/* Counts a loop. Its code is what is issued in a round, but what is moved out of it. */
+/* Counts a loop. Its code is the instructions issued in a round, without those that are hoisted out of it. */
 static void count_for(Count *c, const Op *op) {
   double outer = c->rounds, n = loop_rounds(c, op), before = c->w->instructions;
   bool unrolled = op->flags & FOR_UNROLL;
@@ -365,7 +369,7 @@ bool kernel_has_versions(const Kernel *k) {
   return false;
 }
 
-/* Is coordinate `v` one of the grid: does it depend on the block, tile by tile, along dimension `d`? */
+/* Is coordinate `v` a coordinate of the grid: does it depend on the block, tile by tile, along dimension `d`? */
 static bool is_of_grid(const Count *c, const Value *v, int d) {
   Linear f = linear_of(c->ranges, v);
   bool is = false;
@@ -391,7 +395,7 @@ static double test_share(const Count *c, const Value *v) {
   return share;
 }
 
-/* Adds to what was counted so much of what `x` has more than it. */
+/* Adds to *w the part `part` of the counts by which `x` exceeds it. */
 static void add_part(KernelWork *w, const KernelWork *x, double part) {
   double *const to[] = {&w->instructions, &w->f64,   &w->special, &w->shared,  &w->global, &w->exchanges,
                         &w->barriers,     &w->waits, &w->copies,  &w->chained, &w->fetched};
@@ -401,8 +405,8 @@ static void add_part(KernelWork *w, const KernelWork *x, double part) {
     *to[i] += part * from[i];
 }
 
-/* Does `op` load the class of the block's tile, from a list of tiles, or a byte of a field that no program names, on
- * another box than the grid (pass tile-classes)? */
+/* Does `op` load the class of the block's tile: from a list of tiles, or from a byte of a field that no program names,
+ * on another box than the grid (pass tile-classes)? */
 static bool loads_class(const Count *c, const Op *op) {
   const Buffer *b = op && op->code == OP_LOAD ? &c->m->buffers[op->sym] : NULL;
   const Field *f = b && b->kind == BUFFER_FIELD ? &c->m->fields[b->field] : NULL;
@@ -410,7 +414,7 @@ static bool loads_class(const Count *c, const Op *op) {
                (f->type == TY_U8 && strchr(f->name, '.') && !box_equal(&f->box, &c->m->grid)));
 }
 
-/* Does `op` load of the list by which the kernel's blocks go? */
+/* Does `op` load from the list that names the tiles of the kernel's blocks? */
 static bool loads_listed(const Count *c, const Op *op) {
   return op->code == OP_LOAD && c->k->list && op->sym == c->k->list - 1;
 }
@@ -423,8 +427,8 @@ static bool tests_class(const Count *c, const Value *v) {
          is == 1;
 }
 
-/* Counts a choice: one version, as if the tests of all tiles held, what comes of a guard that holds, what nearly all
- * tiles do, or the arm that takes more. */
+/* Counts a choice: one version; the arm of a guard that holds, or of tests of a tile that all hold; of an arm that is
+ * taken in few tiles, or in a known part of the steps, that part; or else the arm with more instructions. */
 static void count_if(Count *c, const Op *op) {
   KernelWork before = *c->w, first;
   bool version = op->flags & IF_INTERIOR;
@@ -448,7 +452,7 @@ static void count_if(Count *c, const Op *op) {
   forget_loaded(c, INT32_MIN);
 }
 
-/* Counts an op that is run in each round of the running block, or moved out of it. */
+/* Counts an op that is run in each round of the current block, or hoisted out of it. */
 static void count_op(Count *c, const Op *op) {
   double rounds = op_info[op->code].flags & OPF_PURE ? rounds_of(c, op) : c->rounds;
   for (int i = 0; i < op->nresults; i++) {

@@ -1,12 +1,13 @@
-/* known-masks.c: where masks are true, as far as that is known before a program runs: of masks that are computed of
- * coordinates and params alone, and of those made of fields whose values somebody has told (PassContext.known). The
- * words that tests look at are computed at points that lie evenly over the grid, so few that it takes some tenths of a
- * second, by the bodies of the inits that make them. What is found is for choices alone: a tile's class is found anew
- * on the device, from all of its points.
+/* known-masks.c: where masks are true, as far as that is known before a program runs.
+ *
+ * It is known for masks that are computed from coordinates and params alone, and for masks computed from fields whose
+ * values the caller has told (PassContext.known). The words that tests read are computed, by the bodies of the inits
+ * that make them, at points spread evenly over the grid, so few that it takes some tenths of a second. The result is
+ * used for choices alone: the device finds the class of a tile anew, from all of its points.
  *
  *     any, all    how many of those points before it in each dimension have some bit of a word, or all bits of all
  *
- * so that eight numbers at most tell of a box how many of its points are wet, whatever its size. */
+ * So at most eight numbers give the number of wet points in a box, whatever its size. */
 #include "ir/run/run.h"
 #include "passes/launch/launch.h"
 #include "passes/plan/cost/count.h"
@@ -14,19 +15,19 @@
 #include <math.h>
 #include <string.h>
 
-/* Points at which words are computed, about; the most ops that are computed for them, some tenths of a second; the most
- * inits in a chain, where one reads what the next one makes. */
+/* The approximate number of points at which words are computed; the most ops that are computed for them, some tenths of
+ * a second; the most inits in a chain in which one reads the result of the next. */
 enum { SAMPLES = 1 << 17, MOST_OPS = 1 << 25, MOST_DEPTH = 8 };
 
-/* What is computed of a field: the init that makes it (NULL: none does), how many values its bodies have, and what
- * somebody has told of it. */
+/* The source of a field's values: the init that makes it (NULL: none does), the number of values in its bodies, and the
+ * values that the caller has told. */
 typedef struct Source {
   const Stencil *init;
   int32_t nvalues;
   const ForeseenField *known;
 } Source;
 
-/* The sampler at work. ops: how many were computed; failed: something is not known, or takes too long. */
+/* The state of sampling. ops: how many were computed; failed: something is not known, or takes too long. */
 typedef struct Sampler {
   const Module *m;
   const Const *scalars;
@@ -39,7 +40,7 @@ typedef struct Sampler {
 
 /* ---- the value of a field at a point */
 
-/* Notes what there is of each field. Numbers the values of the inits' bodies. */
+/* Finds the source of each field. Numbers the values of the inits' bodies. */
 static void find_sources(Sampler *s, const Foreseen *known) {
   const Module *m = s->m;
   for (int i = 0; i < m->ninits; i++)
@@ -60,7 +61,7 @@ static void find_sources(Sampler *s, const Foreseen *known) {
 
 static Const value_at(Sampler *s, int field, const int64_t *at);
 
-/* What access `op` gives at the point: beyond an edge a constant, or what is at it. */
+/* The value of access `op` at the point: beyond an edge a constant, else the value there. */
 static Const accessed(Sampler *s, const Op *op, const int64_t *at) {
   const Field *f = &s->m->fields[op->sym];
   int64_t to[MAX_RANK];
@@ -74,14 +75,14 @@ static Const accessed(Sampler *s, const Op *op, const int64_t *at) {
   return value_at(s, op->sym, to);
 }
 
-/* Does eval_op know what `op` gives: is it arithmetic on numbers, and no read? */
+/* Can eval_op compute `op`: is it arithmetic on numbers, and no read? */
 static bool is_plain(const Op *op) {
   const OpInfo *info = &op_info[op->code];
   return op->code == OP_CONST || ((info->flags & OPF_PURE) && info->form == FORM_PLAIN && op->noperands > 0 &&
                                   type_is_scalar(op->results[0]->type));
 }
 
-/* What `op` gives at the point, when `values` has those before it. */
+/* The result of `op` at the point; `values` has the results before it. */
 static Const op_value(Sampler *s, const Op *op, const int64_t *at, const Const *values) {
   Const in[MAX_RANK + 8];
   s->failed |= ++s->ops > MOST_OPS;
@@ -100,7 +101,7 @@ static Const op_value(Sampler *s, const Op *op, const int64_t *at, const Const *
   return eval_op(op, in);
 }
 
-/* What piece `p` computes for field `field` at the point. */
+/* The value that piece `p` computes for field `field` at the point. */
 static Const computed(Sampler *s, const Piece *p, int field, const int64_t *at) {
   int t = 0;
   while (p->targets[t] != field)
@@ -112,7 +113,7 @@ static Const computed(Sampler *s, const Piece *p, int field, const int64_t *at) 
   return s->failed ? (Const){0} : values[p->body->last->operands[t]->id];
 }
 
-/* Has piece `p` the point, and field `field` as a target? */
+/* Does piece `p` contain the point, and have field `field` as a target? */
 static bool piece_has(const Sampler *s, const Piece *p, int field, const int64_t *at) {
   bool has = false;
   for (int t = 0; t < p->ntargets; t++)
@@ -122,7 +123,7 @@ static bool piece_has(const Sampler *s, const Piece *p, int field, const int64_t
   return has;
 }
 
-/* What was told of field `f` at the point: the nearest value that there is. */
+/* The told value of field `f` at the point: the nearest one that was told. */
 static Const told(const Sampler *s, const Field *f, const ForeseenField *known, const int64_t *at) {
   int64_t i = 0;
   for (int d = 0; d < s->m->grid.rank; d++) {
@@ -133,7 +134,8 @@ static Const told(const Sampler *s, const Field *f, const ForeseenField *known, 
   return const_convert(v, known->type, f->type);
 }
 
-/* The value of field `field` at the point, which it has, before the first step. Where no piece computes one it is 0. */
+/* The value of field `field` at the point, which lies in the field, before the first step. Where no piece computes one
+ * it is 0. */
 static Const value_at(Sampler *s, int field, const int64_t *at) {
   const Source *x = &s->sources[field];
   if (x->known)
@@ -155,7 +157,7 @@ static Const value_at(Sampler *s, int field, const int64_t *at) {
 
 /* ---- the map */
 
-/* The place in a sum of map `w` of what is before so many of its points in each dimension. */
+/* The index, in a sum of map `w`, of the entry for `before` points in each dimension. */
 static int64_t place(const WetMap *w, const int64_t *before) {
   int64_t i = 0;
   for (int d = 0; d < w->rank; d++)
@@ -163,7 +165,7 @@ static int64_t place(const WetMap *w, const int64_t *before) {
   return i;
 }
 
-/* Makes of the numbers of points at `sum`, each at the place behind it, how many are before each place. */
+/* Turns the numbers of points in `sum`, each stored one place on, into prefix sums: how many lie before each place. */
 static void sum_up(const WetMap *w, int32_t *sum) {
   int64_t all = 1, stride = 1;
   for (int d = 0; d < w->rank; d++)
@@ -174,7 +176,7 @@ static void sum_up(const WetMap *w, int32_t *sum) {
         sum[i] += sum[i - stride];
 }
 
-/* How many of the points that `sum` counts are in the box of those from lo to before hi. */
+/* The number of points that `sum` counts in the box from lo to before hi. */
 static int64_t count(const WetMap *w, const int32_t *sum, const int64_t *lo, const int64_t *hi) {
   int64_t n = 0;
   for (int c = 0; c < 1 << w->rank; c++) {
@@ -189,7 +191,7 @@ static int64_t count(const WetMap *w, const int32_t *sum, const int64_t *lo, con
   return n;
 }
 
-/* How many points map `w` has in each dimension of a grid of extents `size`. */
+/* Sets how many points map `w` has in each dimension of a grid of extents `size`. */
 static void set_points(WetMap *w, const int64_t *size) {
   double all = 1;
   for (int d = 0; d < w->rank; d++)
@@ -264,7 +266,7 @@ const WetMap *wet_map(PassContext *c, const Module *m, const int64_t *size) {
 
 /* ---- of tiles */
 
-/* The points of the map of a tile's points from `from` to before `to` in dimension `d`, one at least. */
+/* The range of the map's points, at least one, for a tile's points from `from` to before `to` in dimension `d`. */
 static void map_range(const WetMap *w, int d, double from, double to, int64_t *lo, int64_t *hi) {
   double each = (double)w->size[d] / (double)w->n[d];
   int64_t first = (int64_t)ceil(fmax(0, from) / each - 0.5),
@@ -275,7 +277,7 @@ static void map_range(const WetMap *w, int d, double from, double to, int64_t *l
   *hi = end <= *lo ? *lo + 1 : end > w->n[d] ? w->n[d] : end;
 }
 
-/* Has a tile with so many points in each dimension that touches an edge of the grid a wet point? */
+/* Does a tile with so many points in each dimension that touches an edge of the grid have a wet point? */
 static bool is_wet_at_edge(const WetMap *w, const double *tile) {
   bool wet = false;
   for (int side = 0; side < 2 * w->rank; side++) {
@@ -291,12 +293,12 @@ static bool is_wet_at_edge(const WetMap *w, const double *tile) {
   return wet;
 }
 
-/* What a tile has of the map in a dimension: the points that it stores, and those that it looks at. */
+/* The ranges of a tile in a dimension of the map: the points that it stores, and those that it reads. */
 typedef struct TileRange {
   int64_t lo, hi, from, to;
 } TileRange;
 
-/* The same of tile number `i` of `tile` points, which looks `reach` further, in dimension `d`. */
+/* The ranges of tile number `i` of `tile` points, which reads `reach` further, in dimension `d`. */
 static TileRange tile_range(const WetMap *w, int d, int64_t i, const double *tile, const Extent *reach) {
   TileRange r;
   double begin = (double)i * tile[d], end = begin + tile[d];
@@ -305,8 +307,8 @@ static TileRange tile_range(const WetMap *w, int d, int64_t i, const double *til
   return r;
 }
 
-/* Tiles that are looked at, about, and those along the last dimension whose ranges are found once: in rows of tiles
- * they come again and again. */
+/* The approximate number of tiles that are examined, and of tiles along the last dimension whose ranges are computed
+ * once: they recur in each row of tiles. */
 enum { MOST_TILES = 1 << 13, MOST_RANGES = 1 << 10 };
 
 WetParts wet_parts(const WetMap *w, const double *tile, const Extent *reach) {

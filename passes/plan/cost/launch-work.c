@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-/* A launch with its schedule and mapping; stream: that of its tiles if they were streamed by threads alone, NULL: they
- * are not streamed; scalars: the params' defaults, NULL: not known; ring: rows that readers far apart want wait for
- * them in the ring by which they come in; rows: of a segment of a pipeline of warps on a large grid. */
+/* A launch with its schedule and mapping. stream: the mapping of its tiles if they were streamed by threads alone,
+ * NULL: they are not streamed; scalars: the params' defaults, NULL: not known; ring: rows for readers that are far
+ * apart wait in the ring to which they are copied; rows: of a segment of a pipeline of warps on a large grid. */
 typedef struct LaunchPlan {
   const Launch *l;
   const Const *scalars;
@@ -27,13 +27,13 @@ static double width_of(const LaunchPlan *p, int d) {
   return p->map->level && d == 0 ? p->rows : width > 1 ? (double)width : 1;
 }
 
-/* Cells that a tile has in dimension `d`: computed by every instance, but for the streamed one. Warps of a streamed
- * tile are beside each other in the last dimension, of rank 3 in the one before. */
+/* The cells of a tile in dimension `d`: computed by every instance, except in the streamed dimension. Warps of a
+ * streamed tile are side by side in the last dimension, in rank 3 in the one before. */
 static double cells_of(const LaunchPlan *p, int d) {
   return p->map->level && d == 0 ? p->rows + p->map->shape->ends : (double)tile_dim(p->map, &p->schedule, d).cells;
 }
 
-/* What instance `i` computes. */
+/* The redundancy of instance `i`. */
 static Redundancy instance_redundancy(const LaunchPlan *p, int i) {
   Redundancy r = {1, 1};
   const Extent *x = &p->l->st[i].extent;
@@ -47,8 +47,8 @@ static Redundancy instance_redundancy(const LaunchPlan *p, int i) {
 
 /* ---- memory */
 
-/* How far the accesses to version 0 of each field lead from the cells of a tile; and where all instances together need
- * them, beyond its points. */
+/* How far the accesses to version 0 of each field reach from the cells of a tile; and how far beyond its points all
+ * instances together need them. */
 typedef struct Reach {
   const Launch *l;
   int i;
@@ -70,8 +70,8 @@ static void note_reach(void *user, const Piece *piece, int field, const int64_t 
   }
 }
 
-/* Points of field `f` that are read for each point stored: by tiles that overlap with its reach beyond their cells;
- * by streamed tiles their cells alone, or by each reader again where nothing keeps them for it. */
+/* Points of field `f` that are read for each point stored: overlapped tiles read beyond their cells by the field's
+ * reach; streamed tiles read their cells alone, or once for each reader if nothing keeps them. */
 static double points_read(const LaunchPlan *p, const Reach *r, int f) {
   double product = 1;
   bool direct = p->stream && p->stream->kept[f][0].direct && !p->ring;
@@ -91,7 +91,7 @@ static Reach reach_of(const LaunchPlan *p) {
   return r;
 }
 
-/* What the launch moves for each point of the grid: fields on a part of it count in proportion. */
+/* The bytes that the launch moves for each point of the grid: fields on a part of it count in proportion. */
 static MemoryTraffic traffic_of(const LaunchPlan *p, const Reach *r) {
   const Module *m = p->l->m;
   MemoryTraffic t = {0, 0, 0};
@@ -108,7 +108,7 @@ static MemoryTraffic traffic_of(const LaunchPlan *p, const Reach *r) {
 
 /* ---- all of it */
 
-/* The most rows that are kept of a version that instance `i` makes. */
+/* The greatest number of rows that are kept of a version that instance `i` makes. */
 static int32_t rows_made(const LaunchPlan *p, int i) {
   int32_t most = 0;
   for (int t = 0; t < p->l->st[i].ntargets; t++) {
@@ -186,7 +186,7 @@ static LaunchWork launch_work(const TargetInfo *t, const Launch *l, const Schedu
 }
 
 /* The figures of level number `level` of step `f`, whose kernels have several points a thread: of its launches of many
- * points together, or if there are none, of the first. */
+ * points together, or if there are none, of the first launch. */
 static LaunchWork level_work(const TargetInfo *t, const Frame *f, int level, const Schedule *s, const Const *scalars) {
   LaunchWork all = {.steps = 0};
   for (int main = 1; main >= 0 && !all.steps; main--)

@@ -1,5 +1,5 @@
-/* registers.c: the registers that a thread takes: one estimate for all, of words alive that are counted in a finished
- * kernel (kernel-live.c) or before there is one (tile-work.c, stream-work.c). */
+/* registers.c: the registers that a thread takes: one estimate for all callers, from the live words that are counted in
+ * a finished kernel (kernel-live.c) or before there is one (tile-work.c, stream-work.c). */
 #include "passes/plan/cost/estimate.h"
 #include "passes/base/tuning.h"
 
@@ -18,15 +18,15 @@ double registers_wanted(const RegisterNeed *n) {
   return n->several ? measured.cells_base + measured.cells_live * n->live : measured.point_base + n->live;
 }
 
-/* How many registers a word of a thread takes, of what it takes of NVIDIA's. */
+/* The registers that a word of a thread takes, relative to NVIDIA's. */
 static double word_registers(const TargetInfo *t, const RegisterNeed *n) {
   if (n->pairs)
     return 1;
   return t->word_registers > 0 ? t->word_registers : 1;
 }
 
-/* Registers for conditions beyond those for which a thread has places of their own: streamed tiles keep what they know
- * of a row for all time steps; straight code compares anew. */
+/* Registers for conditions beyond those for which a thread has predicates: streamed tiles keep the conditions of a row
+ * for all time steps; straight code compares again. */
 static double condition_registers(const TargetInfo *t, const RegisterNeed *n) {
   int32_t beyond = t->conditions && n->rounds ? n->conditions - t->conditions : 0;
   return beyond > 0 ? beyond : 0;

@@ -4,7 +4,7 @@
 #include "passes/plan/cost/count.h"
 #include "passes/base/tuning.h"
 
-/* The multiplication that addition `op` can take in: a factor that nothing else uses. */
+/* The multiplication that addition `op` can absorb: a product that nothing else uses. */
 static bool takes_product(const Op *op, const int *uses) {
   if (op->code != OP_ADD && op->code != OP_SUB)
     return false;
@@ -19,8 +19,8 @@ static bool takes_product(const Op *op, const int *uses) {
 /* Are roots and quotients of `m` tested together on target `t` (NULL: on none)? */
 static bool has_ranged(const TargetInfo *t, const Module *m) { return t && t->range_guards && !m->fast_math; }
 
-/* Adds what an op takes for a point on target `t` (NULL: any) in the part `share` of all steps, less `taken` for a
- * product that it takes in, to *w and *k; roots and quotients are tested together if `ranged`. */
+/* Adds the cost of an op for a point on target `t` (NULL: any) to *w and *k: in the part `share` of all steps, less
+ * `taken` for a product that it absorbs; roots and quotients are tested together if `ranged`. */
 static void count_op(const TargetInfo *t, const Op *op, double share, bool taken, bool ranged, Work *w, KernelWork *k) {
   Type type = op->nresults ? op->results[0]->type : TY_NONE;
   double all = op_additions(op), n = all - taken;
@@ -35,7 +35,8 @@ static void count_op(const TargetInfo *t, const Op *op, double share, bool taken
   k->special += all > 1 && type_is_float(type) ? share * op_special(op) : 0;
 }
 
-/* Adds what the ops of `body`, whose values are numbered here, take for a point; not those of scalars alone. */
+/* Adds the cost of the ops of `body`, whose values are numbered here, for a point; ops on scalars alone are not
+ * counted. */
 static void count_ops(const TargetInfo *t, const Module *m, Block *body, Work *w, KernelWork *k) {
   int n = 0;
   const double *share = body_step_shares(m->arena, body);
@@ -51,7 +52,7 @@ static void count_ops(const TargetInfo *t, const Module *m, Block *body, Work *w
                (m->contract || m->fast_math) && takes_product(op, uses), has_ranged(t, m), w, k);
 }
 
-/* The same of the piece of `st` that takes most, but for rare ones. */
+/* The same for the piece of `st` with the greatest cost, rare ones left out. */
 static void count_stencil(const TargetInfo *t, const Module *m, const Stencil *st, Work *w, KernelWork *k) {
   *w = (Work){0};
   *k = (KernelWork){0};
@@ -69,13 +70,13 @@ static void count_stencil(const TargetInfo *t, const Module *m, const Stencil *s
   }
 }
 
-/* What counting accesses needs: which fields are read from memory and written, and which an earlier stencil of the step
- * has written. */
+/* The state of counting accesses: which fields are read from memory and written, and which an earlier stencil of the
+ * step has written. */
 typedef struct Touched {
   bool *read, *written;
 } Touched;
 
-/* Notes what the pieces of `st` read and write. */
+/* Notes the fields that the pieces of `st` read and write. */
 static void note_touched(const Stencil *st, Touched *t) {
   for (int k = 0; k < st->npieces; k++)
     for (const Op *op = st->pieces[k].body->first; op; op = op->next)
@@ -118,7 +119,7 @@ void stencil_point_work(const TargetInfo *t, const Module *m, const Stencil *st,
   w->special += point.special;
 }
 
-/* Instructions of a point of `st` near an edge for the pieces beside the main one. */
+/* Instructions of a point of `st` near an edge for the pieces other than the main one. */
 static double edge_pieces(const TargetInfo *t, const Module *m, const Stencil *st) {
   const Piece *most = main_piece(m->arena, st);
   double sum = 0;

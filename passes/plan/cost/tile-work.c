@@ -1,5 +1,5 @@
 /* tile-work.c: the work of a launch of overlapped tiles, counted before it is lowered: from the accesses, and the
- * arithmetic and the liveness of the bodies. The model (model.c) gets it in the form of a finished kernel's work.
+ * arithmetic and the live ranges of the bodies. The model (model.c) gets it in the form of a finished kernel's work.
  * Without threads, a tile has one thread, and every instance computes only its own region. */
 #include "passes/launch/slices.h"
 #include "passes/tile/mapping.h"
@@ -11,23 +11,23 @@
 
 /* ---- accesses */
 
-/* An access to `field` at `off` that instances make, of so many words. made: to what an instance before made, in shared
- * memory; self: at the point itself. gap: how far the next access of the same line is below along each dimension;
- * INT64_MAX: there is none. */
+/* An access to `field` at `off` that instances make, of so many words. made: it reads the result of an earlier
+ * instance, in shared memory; self: at the point itself. gap: along each dimension, how far below the next access of
+ * the same line is; INT64_MAX: there is none. */
 typedef struct Seen {
   int32_t field, words;
   int64_t off[MAX_RANK], gap[MAX_RANK];
   bool made, self;
 } Seen;
 
-/* What an instance stores of a cell in a field of so many words: near: for its neighbours to shared memory; last: to
+/* A store of a cell by an instance, in a field of so many words: near: to shared memory, for its neighbours; last: to
  * global memory. */
 typedef struct Stored {
   int32_t words;
   bool near, last;
 } Stored;
 
-/* What instances do whatever their tile: the accesses that differ, what they store, and what a point takes. */
+/* The work of instances, whatever their tile: the different accesses, the stores, and the operations of a point. */
 typedef struct Instance {
   int32_t nseen, nstored;
   Seen *seen;
@@ -35,13 +35,13 @@ typedef struct Instance {
   KernelWork point;
 } Instance;
 
-/* How far accesses to global memory lead. */
+/* How far accesses to global memory reach. */
 typedef struct Reach {
   int64_t lo[MAX_RANK], hi[MAX_RANK];
 } Reach;
 
-/* kept, alive, beside: words of a thread; pieces: instructions of a cell for pieces that those at edges alone are of.
- */
+/* kept, alive, beside: words of a thread; pieces: instructions of a cell for pieces that have points only near
+ * edges. */
 struct TileWork {
   const TargetInfo *t;
   const Launch *l;
@@ -65,8 +65,8 @@ static void add_seen(Arena *a, Instance *x, Seen own) {
   ARENA_PUSH(a, x->seen, x->nseen, own);
 }
 
-/* Notes one access (a stencil_accesses callback), and that to the point's own value with it if it is of what an
- * instance made: a thread has that in a register. */
+/* Notes one access (a stencil_accesses callback). If it reads the result of an instance, notes an access to the point's
+ * own value, too: a thread has that in a register. */
 static void note_access(void *user, const Piece *piece, int field, const int64_t *off) {
   Noting *x = user;
   const Launch *l = x->w->l;
@@ -88,7 +88,7 @@ static void note_access(void *user, const Piece *piece, int field, const int64_t
   add_seen(l->m->arena, of, own);
 }
 
-/* How far the next access of the same line along dimension `d` is below access `own`; INT64_MAX: there is none. */
+/* Along dimension `d`, how far below access `own` the next access of the same line is; INT64_MAX: there is none. */
 static int64_t gap_below(const Instance *x, int rank, const Seen *own, int d) {
   int64_t nearest = INT64_MAX;
   for (int k = 0; k < x->nseen; k++) {
@@ -102,7 +102,7 @@ static int64_t gap_below(const Instance *x, int rank, const Seen *own, int d) {
   return nearest;
 }
 
-/* Notes what instance `i` stores of a cell. */
+/* Notes the stores of a cell by instance `i`. */
 static void note_stores(TileWork *w, int i) {
   const Launch *l = w->l;
   const Stencil *st = &l->st[i];
@@ -117,7 +117,7 @@ static void note_stores(TileWork *w, int i) {
   }
 }
 
-/* Have instances `i` and `j` the same bodies? Those of one stencil have, at all time steps. */
+/* Do instances `i` and `j` have the same bodies? Those of one stencil do, at all time steps. */
 static bool share_bodies(const Launch *l, int i, int j) {
   bool same = l->st[i].npieces == l->st[j].npieces;
   for (int k = 0; k < l->st[i].npieces && same; k++)
@@ -133,7 +133,7 @@ static int first_with_bodies(const Launch *l, int i) {
   return first;
 }
 
-/* Does instance `i`, which has the bodies of instance `j`, find in shared memory what that finds there? */
+/* Does instance `i`, which has the bodies of instance `j`, find the same versions in shared memory? */
 static bool sees_alike(const TileWork *w, int i, int j) {
   bool same = true;
   for (int k = 0; k < w->of[j].nseen && same; k++)
@@ -141,7 +141,7 @@ static bool sees_alike(const TileWork *w, int i, int j) {
   return same;
 }
 
-/* The last instance before `i` that makes the accesses that it makes, -1 if there is none. */
+/* The last instance before `i` with the same accesses, -1 if there is none. */
 static int twin_before(const TileWork *w, int i) {
   int j = i - 1;
   while (j >= 0 && !(share_bodies(w->l, i, j) && sees_alike(w, i, j)))
@@ -149,7 +149,7 @@ static int twin_before(const TileWork *w, int i) {
   return j;
 }
 
-/* Notes what instance `i` does, those before are noted. */
+/* Notes the work of instance `i`; that of earlier ones is noted. */
 static void note_instance(TileWork *w, int i) {
   Noting x = {w, i};
   int rank = w->l->m->grid.rank, twin = twin_before(w, i), first = first_with_bodies(w->l, i);
@@ -170,8 +170,8 @@ static void note_instance(TileWork *w, int i) {
     of->point = w->of[first].point;
 }
 
-/* The part of access `own` by the cells of a thread of tile `s` that another of its accesses does not make: along slow
- * dimensions cells lie beside each other. */
+/* The part of access `own`, over the cells of a thread of tile `s`, that no other of its accesses makes: along slow
+ * dimensions the cells are adjacent. */
 static double new_part(int rank, const Schedule *s, const Seen *own) {
   double part = 1;
   for (int d = 0; d < rank - 1; d++)
@@ -180,8 +180,8 @@ static double new_part(int rank, const Schedule *s, const Seen *own) {
   return part;
 }
 
-/* For a cell of an instance, the accesses that a thread makes for it, those aside that another of its cells makes, and
- * of these the words from global and from shared memory. */
+/* For a cell of an instance, the accesses that a thread makes for it, without those that another of its cells makes,
+ * and the words of these from global and from shared memory. */
 typedef struct Loads {
   double accesses, global, shared;
 } Loads;
@@ -198,7 +198,7 @@ static Loads count_loads(int rank, const Schedule *s, const Instance *of) {
   return x;
 }
 
-/* Adds what instance `of` stores of a cell. Does another thread read it? */
+/* Adds the stores of a cell by instance `of`. Does another thread read the cell? */
 static bool count_stores(const Instance *of, Loads *x) {
   bool near = false;
   for (int k = 0; k < of->nstored; k++) {
@@ -213,7 +213,7 @@ static bool count_stores(const Instance *of, Loads *x) {
 
 /* ---- tiles */
 
-/* A tile of a launch that does `w`: cells of a thread, of a block, and those of these that are stored; threads of a
+/* A tile of a launch with work `w`: cells of a thread, cells of a block, stored cells of a block; threads of a
  * block. */
 typedef struct Tile {
   const TileWork *w;
@@ -224,7 +224,7 @@ typedef struct Tile {
   int64_t threads;
 } Tile;
 
-/* Cells of a tile that instance `i` computes: all; without threads those that are needed. */
+/* Cells of a tile that instance `i` computes: all of them; without threads those that are needed. */
 static double instance_cells(const Tile *x, int i) {
   double product = 1;
   for (int d = 0; d < x->l->m->grid.rank && !x->t->simt; d++) {
@@ -234,7 +234,7 @@ static double instance_cells(const Tile *x, int i) {
   return x->t->simt ? x->cells : product;
 }
 
-/* Adds what a thread does for instance `i` to *w. Its loads are waited for together. */
+/* Adds the work of a thread for instance `i` to *w. All loads of an instance are waited for together. */
 static void add_instance(const Tile *x, int i, KernelWork *w) {
   int rank = x->l->m->grid.rank, r = rank - 1;
   const Instance *of = &x->w->of[i];
@@ -253,8 +253,8 @@ static void add_instance(const Tile *x, int i, KernelWork *w) {
 
 /* ---- tiles in lanes */
 
-/* What the accesses of an instance to one field lead to from the cells of a lane: how far along its rows, from how many
- * rows more than its own that is, and how many rows more it reads at all. */
+/* The cells that the accesses of an instance to one field read around the cells of a lane: how far along its rows, in
+ * how many rows beside its own that is, and how many more rows it reads at all. */
 typedef struct Beside {
   double columns, aside, rows;
 } Beside;
@@ -264,13 +264,14 @@ typedef struct Spread {
   int64_t lo, hi;
 } Spread;
 
-/* Takes `off` into *x. */
+/* Widens *x to contain `off`. */
 static void spread(Spread *x, int64_t off) {
   x->lo = off < x->lo ? off : x->lo;
   x->hi = off > x->hi ? off : x->hi;
 }
 
-/* What the accesses of instance `of` like its access `own`, to the same field and alike `made`, lead to. */
+/* The cells that accesses of instance `of` to the field of its access `own`, with the same `made`, read around the
+ * lane's. */
 static Beside beside_of(const Instance *of, const Seen *own) {
   Spread columns = {0}, rows = {0}, aside = {0};
   for (int k = 0; k < of->nseen; k++) {
@@ -293,8 +294,8 @@ static bool is_first_of_field(const Instance *of, int k) {
   return true;
 }
 
-/* Adds what a lane of tile `x`, which keeps its cells, does for instance `i` to *w: cells beside come from the lanes
- * beside, rows of other warps from shared memory as vectors, and what was there before one by one. */
+/* Adds the work of a lane of tile `x`, which keeps its cells, for instance `i` to *w: cells of neighbouring lanes come
+ * by shuffles, rows of other warps from shared memory as vectors, and values from before the launch one by one. */
 static void add_lane_instance(const Tile *x, int i, KernelWork *w) {
   const Instance *of = &x->w->of[i];
   double R = x->s->elems[0], V = x->s->elems[1], moves = 0, exchanged = 0, shared = 0, global = 0;
@@ -329,7 +330,8 @@ static void add_lane_instance(const Tile *x, int i, KernelWork *w) {
   w->global += global;
 }
 
-/* The most words beside a column of cells that an instance reads of a field and keeps for the rows below. */
+/* The greatest number of words beside a column of cells that an instance reads of a field and keeps for the rows
+ * below. */
 static double words_beside(const TileWork *w) {
   double most = 0;
   for (int i = 0; i < w->l->n && w->l->m->grid.rank == 2; i++)
@@ -342,8 +344,8 @@ static double words_beside(const TileWork *w) {
 
 /* ---- registers */
 
-/* Words a thread keeps from one instance to the next for each of its cells: the newest values of the fields written,
- * and those read. */
+/* Words that a thread keeps from one instance to the next for each of its cells: the newest values of the fields
+ * written, and those read. */
 static int32_t kept_words(const Launch *l) {
   int32_t words = 0;
   for (int f = 0; f < l->m->nfields; f++)
@@ -352,7 +354,7 @@ static int32_t kept_words(const Launch *l) {
   return words;
 }
 
-/* The most words of its bodies' values that are alive at once, but for those of rare pieces. */
+/* The greatest number of words of its bodies' values that are live at once, those of rare pieces left out. */
 static double alive_words(const Launch *l) {
   double most = 0;
   for (int i = 0; i < l->n; i++) {
@@ -363,8 +365,9 @@ static double alive_words(const Launch *l) {
   return most;
 }
 
-/* The same of a tile in lanes: of the field that takes most the cells, the rows that it reads of other warps but for
- * two, and what it reads beside a column; less of others, for they are computed one after the other. */
+/* The same for a tile in lanes: of the field with the most words, the cells, the rows of other warps that it reads,
+ * less two, and the cells that it reads beside a column; less of other fields, for they are computed one after the
+ * other. */
 static RegisterNeed lane_registers(const Tile *x) {
   double sum = 0, most = 0;
   for (int f = 0; f < x->l->m->nfields; f++) {
@@ -381,7 +384,7 @@ static RegisterNeed lane_registers(const Tile *x) {
   return (RegisterNeed){.live = live, .early = live};
 }
 
-/* The words alive in a thread of the tile. */
+/* The words live in a thread of the tile. */
 static RegisterNeed registers_of(const Tile *x) {
   int r = x->l->m->grid.rank - 1;
   if (x->s->tiles == TILES_LANES)
@@ -392,7 +395,8 @@ static RegisterNeed registers_of(const Tile *x) {
 
 /* ---- bytes */
 
-/* Adds the bytes that the launch moves for each point to *memory, and what caches see of them to *cache. */
+/* Adds the bytes that the launch moves for each point to *memory, and the bytes of them that go through caches to
+ * *cache. */
 static void add_bytes(const Tile *x, const Reach *reach, double *memory, double *cache) {
   const Launch *l = x->l;
   for (int f = 0; f < l->m->nfields; f++) {
@@ -408,7 +412,7 @@ static void add_bytes(const Tile *x, const Reach *reach, double *memory, double 
 
 /* ---- all of it */
 
-/* What tile_load gives; takes memory for its work. */
+/* See tile_load; takes memory for its work. */
 static LaunchLoad load_of(const Tile *x, const int64_t *size) {
   const Launch *l = x->l;
   double slices = slices_of_size(l->m->grid.rank, size);
