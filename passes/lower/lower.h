@@ -109,7 +109,7 @@ bool stencils_use_step(int n, const Stencil *st);
 Value **piece_values(Point *p, Builder *b, const Piece *piece);
 /* The new values of the targets of `st` at the point, whichever piece it lies in: entry i for target i. If the point is
  * in no piece, a target has the value `old(p, b, field)`; the value does not matter if that, or `old` itself, is NULL.
- * Pieces with the fewest fixed dimensions are tested first. */
+ * Pieces with the fewest fixed dimensions are tested first, so that one test decides for most points. */
 Value **stencil_values(Point *p, Builder *b, const Stencil *st, Value *(*old)(Point *p, Builder *b, int field));
 
 /* ---------------------------------------------------------------- lower-levels.c */
