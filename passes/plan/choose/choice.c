@@ -1,18 +1,18 @@
-/* choice.c: which of the candidates for a grid of known size is taken. */
+/* choice.c: chooses one of the candidates for a grid of known size. */
 #include "passes/plan/plan.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Takes family, time steps and tile of `tile` into *s, which keeps what else it says. */
+/* Copies family, time steps and tile of `tile` to *s, which keeps its other parts. */
 static void take_tile(Schedule *s, const Schedule *tile) {
   s->family = tile->family;
   schedule_take(s, tile, KNOBS_NUMBERS);
   s->tiles = tile->tiles == TILES_LANES ? TILES_LANES : s->tiles;
 }
 
-/* Lowers candidate `k` and finds what its kernels are expected to take: k->seconds, k->spilled, or why it is dropped;
- * those of tiles at edges, too, if `edges`. */
+/* Lowers candidate `k` and finds the expected cost of its kernels: k->seconds, k->spilled, or why it is dropped;
+ * `edges`: including tiles at edges. */
 static void look_at(const PlanQuery *q, PlanCandidate *k, bool edges) {
   ScheduleTime t;
   bool tile = !q->tiled && (k->s.T > 1 || family_row(k->s.family)->tiled);
@@ -34,8 +34,8 @@ static void look_at(const PlanQuery *q, PlanCandidate *k, bool edges) {
 
 void plan_look_at(const PlanQuery *q, PlanCandidate *k) { look_at(q, k, false); }
 
-/* The fastest of the candidates at `all` that are not dropped, as counted, dear ones only if `dear`; NULL: none is
- * left. */
+/* The fastest of the candidates at `all` that are not dropped, as counted; dear ones count only if `dear`. NULL: none
+ * is left. */
 static const PlanCandidate *fastest(const PlanCandidates *all, bool dear) {
   const PlanCandidate *best = NULL;
   for (int i = 0; i < all->n; i++)
@@ -46,14 +46,14 @@ static const PlanCandidate *fastest(const PlanCandidates *all, bool dear) {
 
 const PlanCandidate *plan_best(const PlanCandidates *all) { return fastest(all, false); }
 
-/* Words of a thread of several steps that may be spilled: these are written once, and read beside other work. */
+/* Words of a thread of several steps that may be spilled: such words are written once, and read beside other work. */
 enum { MANY_LACKING = 16 };
 
 /* Does candidate `k` make one step by threads of several points, whose kernel, once it is lowered, wants more registers
- * than there are? What is counted of a point says too little where its body keeps many values alive: a bilateral filter
- * of 81 points spills 716 bytes a thread of two points in f32 and 2.9 KB in f64, and nothing of one; in f32 it makes
- * 0.81 GPts/s then for 0.52 (512^2, H200). So do tiles of several steps whose
- * registers are counted to be nearly all: oil_spill f64 on 500^2 has 62 of 64 counted and wants 139. */
+ * than there are? Counting a point says too little where its body keeps many values live: a bilateral filter of 81
+ * points spills 716 bytes a thread of two points in f32 and 2.9 KB in f64, and nothing of one; in f32 it then makes
+ * 0.81 GPts/s for 0.52 (512^2, H200). The same is true for tiles of several steps whose counted registers are nearly
+ * all: oil_spill f64 on 500^2 has 62 of 64 counted and wants 139. */
 static bool spills_points(const PlanQuery *q, const PlanCandidate *k) {
   PlanCandidate looked = *k;
   int64_t points = 1;
@@ -66,8 +66,8 @@ static bool spills_points(const PlanQuery *q, const PlanCandidate *k) {
   return !looked.dropped && looked.spilled > (k->s.T > 1 ? MANY_LACKING : 0);
 }
 
-/* Is candidate `k`, which is dear, clearly faster than `other`, once both are lowered, and keeps all in registers?
- * Counts were fitted to tiles that are not dear. */
+/* Is candidate `k`, which is dear, clearly faster than `other`, once both are lowered, and without spilling? Counts
+ * were fitted to tiles that are not dear. */
 static bool dear_is_faster(const PlanQuery *q, const PlanCandidate *k, const PlanCandidate *other) {
   PlanCandidate dear = *k, plain = *other;
   look_at(q, &dear, true);
@@ -75,7 +75,7 @@ static bool dear_is_faster(const PlanQuery *q, const PlanCandidate *k, const Pla
   return !dear.dropped && !plain.dropped && dear.spilled == 0 && dear.seconds < tuning.clearly * plain.seconds;
 }
 
-/* The fastest candidate as counted, of those that are dear the fastest one alone, if that is worth it. */
+/* The fastest candidate as counted; of dear ones only the fastest, and only if that is worth it. */
 static const PlanCandidate *best_worth_it(const PlanQuery *q, PlanCandidates *all) {
   const PlanCandidate *best = fastest(all, true), *plain = fastest(all, false);
   if (!best || !best->dear || !plain || dear_is_faster(q, best, plain))
@@ -153,7 +153,7 @@ static const PlanCandidate *verified(const PlanQuery *q, const PlanCandidates *a
   return best;
 }
 
-/* The best tile for question `q`, as schedule_suit wants it. */
+/* Sets *out to the best tile for question `q`, as schedule_suit wants it. */
 static bool choose(const PlanQuery *q, Schedule *out) {
   PlanCandidates all;
   plan_candidates(q, &all);
@@ -171,7 +171,7 @@ static bool choose(const PlanQuery *q, Schedule *out) {
   return true;
 }
 
-/* A question that was answered: about the step at `st`, so often repeated; found: a tile was. */
+/* A question that was answered: about the step at `st`, repeated `tiled` times; found: a tile was found. */
 struct PlanAnswer {
   const Stencil *st;
   int tiled;
@@ -180,7 +180,7 @@ struct PlanAnswer {
   bool found;
 };
 
-/* Do both ask for the same? */
+/* Do both ask the same? */
 static bool same_question(const PlanAnswer *a, const PlanQuery *q) {
   return a->st == q->m->stencils && a->tiled == q->tiled && a->most == q->most && a->want.every == q->want.every &&
          a->want.family == q->want.family && memcmp(a->want.size, q->want.size, sizeof a->want.size) == 0;

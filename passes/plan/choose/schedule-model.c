@@ -24,8 +24,8 @@ static int64_t covered_points(const Module *m, const Kernel *k, int d, int64_t s
   return part < 1 ? (int64_t)fmax(1, part * (double)size) : size;
 }
 
-/* Tiles of `tile` points along dimension `d` of the grid of stencil module `m` that are at its two ends: one each, or
- * as many as lie beside the middle, where all pieces are that of most points. */
+/* The number of tiles of `tile` points along dimension `d` of the grid of stencil module `m` that are at its two ends:
+ * one at each end, or all that lie outside of the middle, in which each stencil has its largest piece everywhere. */
 static double tiles_at_ends(const Module *m, int d, int32_t tile) {
   const Const *scalars = default_scalars(m);
   Box middle = frame_middle(m);
@@ -36,15 +36,15 @@ static double tiles_at_ends(const Module *m, int d, int32_t tile) {
   return fmax(1, ceil(before / tile)) + fmax(1, ceil(behind / tile));
 }
 
-/* Whose tiles are looked at: those away from edges; those at edges, too, in one kernel with others; or as if these had
- * a kernel of their own, though there is one. */
+/* The tiles that are examined: those away from edges; also those at edges, in one kernel with others; or as if tiles at
+ * edges had a kernel of their own, though there is one. */
 typedef enum EdgesAsked { NO_EDGES, EDGES_IN_KERNEL, EDGES_PARTED } EdgesAsked;
 
-/* What the blocks of version `version` of kernel `k` of `m`, which makes `w`, take in a launch of their own, if they
- * are the part `share` of `space`. *out becomes what its load has of registers, if that is more; words that a thread
- * lacks are added to it, as many of them as there are tiles at edges, if they are theirs, and so are instructions
- * fetched anew, but not those of tiles at edges: they have code for pieces that no tile runs all of, and waits for it
- * are expected up to three times as long as they are. */
+/* The time of the blocks of version `version` of kernel `k` of `m`, which makes `w`, in a launch of their own, if they
+ * are the part `share` of `space`. *out gets the registers of its load, if these are more. The words that a thread
+ * lacks are added to *out, for tiles at edges in proportion to their number. Instructions that are fetched anew are
+ * added, too, except those of tiles at edges: these have code for pieces that no tile runs all of, and the expected
+ * wait for it is up to three times too long. */
 static LaunchTime version_time(const TargetInfo *t, const Module *m, Kernel *k, const LaunchWork *w, KernelSpace space,
                                double share, int version, ScheduleTime *out) {
   double part = version ? space.edges : 1;
@@ -58,7 +58,7 @@ static LaunchTime version_time(const TargetInfo *t, const Module *m, Kernel *k, 
   return model_launch(t, &load);
 }
 
-/* Takes into *out what is worse in *one. */
+/* Sets each member of *out to the worse of its own and that of *one. */
 static void keep_worst(const ScheduleTime *one, ScheduleTime *out) {
   out->spilled = one->spilled > out->spilled ? one->spilled : out->spilled;
   out->fetched = one->fetched > out->fetched ? one->fetched : out->fetched;
@@ -76,10 +76,10 @@ static LaunchTime parted_time(const TargetInfo *t, const Module *m, Kernel *k, c
   return space.edges >= 1 ? both[1] : model_beside(2, both);
 }
 
-/* The figures, as if none of its tiles were at edges unless `edges`, of launch number `i` of sequence `seq` of kernel
- * IR module `m`, which stencil module `of` became, and which makes `w`, on a grid of `rank` extents `size`: those of
- * the last dimensions, where there are slices. Registers, words spilled and instructions fetched anew in *out
- * become its, if they were less. */
+/* The time of launch number `i` of sequence `seq` of kernel IR module `m`, to which stencil module `of` was lowered,
+ * and which makes `w`, on a grid of `rank` extents `size` (of the last dimensions, where there are slices). Unless
+ * `edges`, none of its tiles count as tiles at edges. *out gets its registers, spilled words and instructions fetched
+ * anew, if these are more. */
 static LaunchTime launch_time(const TargetInfo *t, const Module *of, const Module *m, const HostSeq *seq, int i,
                               const LaunchWork *w, int rank, const int64_t *size, EdgesAsked edges, ScheduleTime *out) {
   Kernel *k = &m->kernels[seq->ops[i].a];
@@ -261,8 +261,8 @@ static bool moves_much(const TargetInfo *t, const Module *m, int T) {
          launch_bytes(l) / t->bandwidth > tuning.bound_by_memory * (w.f32_ops / t->f32_rate + w.f64_ops / t->f64_rate);
 }
 
-/* The best of two thirds of `T` steps, two thirds of these and so on, as long as each is better, or of one more or less
- * than that, if it is clearly better than T; else T. */
+/* The best of two thirds of `T` steps, two thirds of these and so on, as long as each is better, or of one step more or
+ * less than the best, if it is clearly better than T; else T. */
 static int fewer_levels(PassContext *c, const Module *m, const Schedule *want, int T) {
   double usual = T > 1 ? schedule_stream_seconds(c, m, want, T) : 0, least = usual;
   int best = T, last = T;
@@ -330,8 +330,8 @@ double schedule_streamed_ps(PassContext *c, const Module *m, const Schedule *wan
   return t.seconds * 1e12 / points;
 }
 
-/* A tile that is expected to want all registers may spill, and is not taken in place of another (acoustic_wave f64,
- * 2048^2: 4 cells a lane spill 1316 bytes and make 21 GPts/s, 2 make 107). */
+/* A tile that is expected to want all registers may spill, and does not replace another (acoustic_wave f64, 2048^2: 4
+ * cells a lane spill 1316 bytes and make 21 GPts/s, 2 make 107). */
 void schedule_widen(PassContext *c, const Module *m, const Schedule *want, Schedule *s) {
   int x = m->grid.rank - 1;
   bool tiled = m->nstencils && m->stencils[0].has_extent && m->time_tile == s->T;

@@ -388,17 +388,16 @@ static bool is_rules_size(const WarpLevel *e, const int64_t *size) {
   return (double)size[1] >= least && (double)size[0] * (double)size[1] >= least * least;
 }
 
-/* Is a grid of extents `size`, which suits warp pipelines, as large as the smallest on which such steps were measured
- * to be faster? It may have fewer rows than a square of as many points: segments are dealt out to the strips, and are
- * as long. Streamed tiles need more points to be fast in f64, and of several fields; so do pipelines whose edges have
- * rules. */
+/* Is a grid of extents `size`, which suits warps, as large as the smallest on which such were measured to be? Rows may
+ * be fewer than of a square of as many points: segments of them are dealt out to the strips, and are as long. Streamed
+ * tiles need more points to be fast in f64, and of several fields; so do pipelines whose edges have rules. */
 static bool is_large_enough(const WarpLevel *e, const int64_t *size) {
   bool slow = warps_smallest(e) > 4 || e->nfields > 1;
   double least = slow && !has_rules(e) ? tuning.warps_least_slow_extent : tuning.warps_least_extent;
   return (double)size[1] >= least && (double)size[0] * (double)size[1] >= least * least;
 }
 
-/* The model's picoseconds a point and step of `m` under `stream` on a grid of extents `size`. */
+/* Picoseconds a point and step of `m` under `stream` on a grid of extents `size`, by the model. */
 static double streamed_ps(PassContext *c, const Module *m, const Schedule *stream, const int64_t *size) {
   ScheduleTime t;
   if (!schedule_time(c, plan_tiled_copy(m, stream->T), stream, size, &t))

@@ -1,13 +1,14 @@
-/* cost.c: what a candidate is expected to take on a grid of known size, before anything is lowered: all that it does is
- * counted (tile-work.c, stream-work.c), in the terms in which finished kernels are (LaunchLoad), and the model is told.
+/* cost.c: the expected cost of a candidate on a grid of known size, before anything is lowered: its work is counted
+ * (tile-work.c, stream-work.c), in the terms in which finished kernels are described (LaunchLoad), and the model
+ * computes the time.
  *
- * One count decides. What a tile does is counted in the terms in which finished kernels are, registers included, but
- * before it is lowered (`tile-work.c`, `stream-work.c`; a unit test compares the two counts), and
- * `model_counted_launch` says how long that takes; the fastest is taken. It is the function for finished kernels with
- * numbers of its own (the column `counted` of `measured.def`), and knows three things more: a block at an edge, whose
- * accesses are tested, takes 0.7 cycles an instruction at least, 1.9 where a rule brings them back, so that long
- * streamed tiles of few blocks wait for their last one; loops of more than 837 instructions are fetched anew; f64 waits
- * longer. What stays in the cache goes by the target's, if that is told. Beyond what was measured to be good nothing is
+ * One count decides. The work of a tile is counted in the terms of finished kernels, registers included, but before it
+ * is lowered (a unit test compares the two counts), and `model_counted_launch` computes how long that takes; the
+ * fastest candidate is taken. It is the function for finished kernels with numbers of its own (the column `counted` of
+ * `measured.def`), and has three terms more: a block at an edge, whose accesses are tested, takes 0.7 cycles an
+ * instruction at least, 1.9 where a rule leads them back, so that long streamed tiles of few blocks wait for their last
+ * one; loops of more than 837 instructions are fetched anew; f64 waits longer. For data that stay in the cache the
+ * target's cache rate counts, if it is known. No tile beyond the limits within which tiles were measured to be good is
  * taken (`is_unproven`).
  *
  * In rank 1 a streamed tile has no loop, so that its code is as long as the steps of all its cells. Beyond 600
@@ -19,7 +20,7 @@
 
 #include <math.h>
 
-/* ---- what tiles of a launch have in common */
+/* ---- properties that all tiles of a launch share */
 
 /* Does launch `l` compute roots, quotients or functions? */
 static bool has_functions(const PlanQuery *q, const Launch *l) {
@@ -42,7 +43,7 @@ const PlanLaunch *plan_launch(const PlanQuery *q, const Launch *l, bool streamed
   return of;
 }
 
-/* ---- tiles that are not to be taken */
+/* ---- excluded tiles */
 
 bool schedule_has_threads(const TargetInfo *t, const Schedule *s, int rank) {
   bool has = schedule_threads(s) <= t->max_threads;
@@ -58,8 +59,8 @@ bool reads_history(const Module *m) {
   return reads;
 }
 
-/* Is the grid so large that blocks fill the cores in many rounds, and that those at edges are few, and a kernel of
- * their own, so that what they spill hardly matters? Steps that read older levels move twice as much as others. */
+/* Is the grid so large that blocks fill the cores in many rounds? Then blocks at edges are few, and have a kernel of
+ * their own, so that words that they spill hardly matter. Steps that read older levels move twice as much as others. */
 static bool has_many_rounds(const PlanQuery *q) {
   return q->rank > 1 && q->points * (reads_history(q->m) ? 2 : 1) >= tuning.many_rounds[q->rank - 1];
 }
@@ -71,9 +72,10 @@ int loaded_fields(const Launch *l) {
   return n;
 }
 
-/* Is overlapped tile `s` in rank 2, whose load is `load`, beyond what was measured to be good: more cells a thread, or
- * two columns, than registers hold of roots and of several fields, for more is alive there than is counted; more cells
- * where tiles at edges are a kernel of their own; in f64 all registers, for those at edges want more? */
+/* Is overlapped tile `s` in rank 2, whose load is `load`, beyond the limits within which tiles were measured to be
+ * good? The limits are: for roots and several fields, of which more values are live than are counted, the cells and
+ * columns of a thread; the cells if tiles at edges are a kernel of their own; in f64 all registers, because tiles at
+ * edges want more. */
 static const char *is_unproven_tile(const PlanQuery *q, const PlanLaunch *of, const Schedule *s,
                                     const LaunchLoad *load) {
   bool many = s->elems[0] * s->elems[1] > tuning.many_cells, roots = of->functions;
@@ -92,14 +94,14 @@ static const char *is_unproven_tile(const PlanQuery *q, const PlanLaunch *of, co
   return NULL;
 }
 
-/* Has a tile in lanes too few registers? A few words that it wants beyond them hardly matter, but on grids of many
- * rounds, where streamed tiles and lower tiles were measured to be faster. */
+/* Does a tile in lanes have too few registers? A few words that it wants beyond them hardly matter, except on grids of
+ * many rounds, where streamed tiles and lower tiles were measured to be faster. */
 static bool lacks_lane_registers(const PlanQuery *q, const LaunchLoad *load) {
   return q->points > tuning.most_lanes ? load->registers >= registers_limit(q->t, load->work.threads)
                                        : load->spilled > measured.lane_spared;
 }
 
-/* Counts overlapped tile `s` of the launch at `of`; why it is not to be taken, or NULL. */
+/* Counts overlapped tile `s` of the launch at `of`. Returns the reason why it is excluded, or NULL. */
 static const char *count_overlap(const PlanQuery *q, const PlanLaunch *of, const Schedule *s, LaunchLoad *out) {
   if (!tile_has_points(BLOCKED_TILE(of->l), s))
     return "no points are left beside the halo";
@@ -113,10 +115,10 @@ static const char *count_overlap(const PlanQuery *q, const PlanLaunch *of, const
   return q->rank == 2 && s->tiles != TILES_LANES ? is_unproven_tile(q, of, s, out) : NULL;
 }
 
-/* Has streamed tile `s` of the launch at `of` too few registers, for what it keeps or by what is counted in `load`? On
- * grids of many rounds rows may be dearer where memory bounds them otherwise, and planes in f32 want some words more
- * than they are given: what code generators save there. On others they must suffice at edges, too, where more are
- * wanted. */
+/* Does streamed tile `s` of the launch at `of` have too few registers, for kept rows or by the count in `load`? On
+ * grids of many rounds limits for rows are relaxed if memory would bound them otherwise, and planes in f32 may want
+ * some words more than there are: code generators save them there. On other grids registers must be enough at edges,
+ * too, where more are wanted. */
 static const char *lacks_registers(const PlanQuery *q, const PlanLaunch *of, const Schedule *s,
                                    const LaunchLoad *load) {
   bool many = has_many_rounds(q), planes = q->rank == GRID_RANK, spares = many && planes && of->words == 1;
@@ -129,14 +131,15 @@ static const char *lacks_registers(const PlanQuery *q, const PlanLaunch *of, con
   return NULL;
 }
 
-/* Do blocks at edges do so much more than others that these are waited for? */
+/* Is the work of blocks at edges so much greater than that of others that the launch waits for them? */
 static bool waits_for_edges(const LaunchLoad *load) {
   return load->edge_code > tuning.edge_hidden * load->work.instructions;
 }
 
-/* Is streamed tile `s`, whose load is `load`, beyond what was measured to be good: too many cells of a lane where one
- * line is all there is; more rows of halo than pay; few rows on grids of many rounds; many steps in f64 on a small
- * grid; few warps, which are slow to begin, where streamed tiles are short or come one after the other? */
+/* Is streamed tile `s`, whose load is `load`, beyond the limits within which tiles were measured to be good? It has too
+ * many cells of a lane where one line is all there is; more rows of halo than pay; few rows on grids of many rounds;
+ * many steps in f64 on a small grid; or few warps, which are slow to begin, where streamed tiles are short or come one
+ * after the other. */
 static const char *is_unproven(const PlanQuery *q, const StreamWork *w, const Schedule *s, const LaunchLoad *load) {
   if (q->rank == 1 && 4 * s->elems[0] * w->words > tuning.line_bytes)
     return "a lane has more cells than were measured to pay";
@@ -155,7 +158,7 @@ static const char *is_unproven(const PlanQuery *q, const StreamWork *w, const Sc
   return NULL;
 }
 
-/* The same of streamed tile `s`. */
+/* Counts streamed tile `s`. Returns the reason why it is excluded, or NULL. */
 static const char *count_streamed(const PlanQuery *q, const PlanLaunch *of, const Schedule *s, LaunchLoad *out) {
   if (!tile_fits(q->t, of->p, s))
     return "no points are left beside the halo, or its rows do not fit";
@@ -166,8 +169,8 @@ static const char *count_streamed(const PlanQuery *q, const PlanLaunch *of, cons
 
 /* ---- costs that no count has */
 
-/* How many times as long as is counted a streamed tile of rows takes on a grid of few rounds: more where it is long,
- * for fewer warps start anew and hide the loads of others; and where instructions bound it. */
+/* The factor by which a streamed tile of rows takes longer than is counted on a grid of few rounds: more if it is long,
+ * because fewer warps begin anew and hide the loads of others; and more if instructions bound it. */
 static double uncounted_stream(const PlanQuery *q, const PlanCandidate *k) {
   double longer = fmax(k->s.chunk, measured.short_chunk) / measured.usual_chunk;
   if (has_many_rounds(q))
@@ -176,12 +179,12 @@ static double uncounted_stream(const PlanQuery *q, const PlanCandidate *k) {
          (1 + measured.stream_issue_lost * k->time.alone[BOUND_ISSUE] / k->time.seconds);
 }
 
-/* Threads of the blocks that are counted right: the usual ones. */
+/* The threads of the blocks for which the counts are right: the usual number. */
 static double usual_threads(void) { return (double)(tuning.tile_block[1][0] * tuning.tile_block[1][1]); }
 
-/* The same of an overlapped tile in rank 2: more where a core has few warps, and where many wait at a barrier for each
- * other (in f64 that was measured on targets with async copies alone); less of two columns, which share what they load.
- */
+/* The same factor for an overlapped tile in rank 2: more if a core has few warps, and if many wait at a barrier for
+ * each other (in f64 that was measured on targets with async copies alone); less for two columns, which share their
+ * loads. */
 static double uncounted_tile(const PlanQuery *q, const PlanCandidate *k, const LaunchLoad *load) {
   double there = fmax(1, fmin(k->time.occupancy.blocks, ceil(load->blocks / q->t->cores))),
          threads = (double)load->work.threads, part = there * threads / q->t->lanes / measured.enough_warps,
@@ -191,7 +194,8 @@ static double uncounted_tile(const PlanQuery *q, const PlanCandidate *k, const L
   return wide * pow(fmin(1, part), -measured.few_warps_lost) * (k->s.elems[1] > 1 ? measured.two_columns : 1);
 }
 
-/* The same of a tile in lanes: more where its code, which is straight, is longer than the caches of a core hold. */
+/* The same factor for a tile in lanes: more if its code, which is straight, is longer than the caches of a core
+ * hold. */
 static double uncounted_lane(const LaunchLoad *load) {
   double missed = (load->work.instructions - measured.lane_code_held) / measured.lane_code_width;
   return 1 + measured.lane_code_lost * fmax(0, fmin(1, missed));
@@ -252,7 +256,7 @@ static double blended(const PlanQuery *q, const PlanCandidate *k, const LaunchLo
   return k->time.launch + (q->rank == GRID_RANK ? blended_planes(k) : blended_rows(q, k, load));
 }
 
-/* Which tiles of candidate `k` have a wet point, and which no other ones as far as they look. */
+/* The parts of the tiles of candidate `k` that have a wet point, and that read no other points. */
 static WetParts wet_tiles(const PlanQuery *q, const PlanCandidate *k) {
   const Launch *l = k->of->l;
   Extent reach = {0};
@@ -267,10 +271,10 @@ static WetParts wet_tiles(const PlanQuery *q, const PlanCandidate *k) {
   return wet_parts(q->wet, tile, &reach);
 }
 
-/* Takes the tiles of candidate `k` without a wet point, which have no blocks (pass tile-lists), out of its load, and
- * has those with a dry one do as much again, for they look at each point's mask: a block of these waits as long as one
- * at an edge where fields are read by a rule, and where no tile at an edge has a wet point, nothing waits for those.
- * Returns the seconds that a launch takes more: it is one for each class. */
+/* Takes the tiles of candidate `k` without a wet point, which have no blocks (pass tile-lists), out of its load. Tiles
+ * with a dry point have twice the work, for they read each point's mask: a block of these waits as long as one at an
+ * edge where fields are read by a rule. If no tile at an edge has a wet point, nothing waits for those. Returns the
+ * additional seconds of a launch: there is one for each class. */
 static double leave_dry(const PlanQuery *q, const PlanCandidate *k, LaunchLoad *load) {
   const WetParts part = wet_tiles(q, k);
   double more = part.live > 0 ? (part.live - part.full) / part.live : 0;
@@ -293,7 +297,7 @@ static double leave_dry(const PlanQuery *q, const PlanCandidate *k, LaunchLoad *
   return measured.class_launch;
 }
 
-/* A thread has few registers left if they are one in so many of those that are counted: the count is about as good. */
+/* A thread has few registers left if they are one in so many of those that are counted: the count is about as exact. */
 enum { TIGHT = 8 };
 
 void plan_cost(const PlanQuery *q, PlanCandidate *k) {

@@ -1,7 +1,6 @@
-/* model.c: the time that a launch takes on a target: a roofline of several roofs that blend where they are near each
- * other, one of them the latency that too few warps do not hide. The constants
- * were fitted once, for all, to what 16 programs in f32 and f64 under 114 schedules take on one NVIDIA H200;
- * docs/performance.md says how well.
+/* model.c: the time of a launch on a target: a roofline of several roofs that blend where they are near each other, one
+ * of them the latency that too few warps do not hide. The constants were fitted once, for all, to the times of 16
+ * programs in f32 and f64 under 114 schedules on one NVIDIA H200; docs/performance.md says how well.
  *
  * What it was fitted to, and where it is off: docs/lab/model.md. */
 #include "passes/plan/cost/estimate.h"
@@ -9,7 +8,7 @@
 
 #include <math.h>
 
-/* Most blocks of a core. */
+/* The greatest number of blocks of a core. */
 enum { MOST_BLOCKS = 32 };
 
 const char *bound_name(Bound b) {
@@ -59,7 +58,7 @@ KernelSpace kernel_space(const Kernel *k, const Const *scalars) {
   return s;
 }
 
-/* Work `x` in all but the part `part`, work `y` in that. */
+/* A mixture of works: `y` in the part `part`, `x` in the rest. */
 static KernelWork mix(KernelWork x, KernelWork y, double part) {
   double *to[] = {&x.instructions, &x.f64,   &x.special, &x.shared,  &x.global, &x.exchanges,
                   &x.barriers,     &x.waits, &x.copies,  &x.chained, &x.fetched};
@@ -88,7 +87,7 @@ LaunchLoad launch_load(const TargetInfo *t, const Module *m, Kernel *k, const La
   return load;
 }
 
-/* What model_blocks_a_core gives, by the numbers `m`. */
+/* See model_blocks_a_core, by the numbers `m`. */
 static double blocks_a_core(const ModelNumbers *m, double blocks, double cores, double at_once) {
   double each = blocks / cores, rounds = ceil(blocks / (cores * at_once)), empty = rounds * at_once - each;
   return rounds <= 1 ? ceil(each)
@@ -100,7 +99,7 @@ double model_blocks_a_core(double blocks, double cores, double at_once) {
   return blocks_a_core(&model_finished, blocks, cores, at_once);
 }
 
-/* What the target keeps up of the rates that it tells, in 1e9 a second. */
+/* The rates that the target sustains, in 1e9 a second. */
 typedef struct Rates {
   double clock, cores, issue, f64, shared, bandwidth, cache;
 } Rates;
@@ -164,7 +163,7 @@ double model_edge_seconds(const TargetInfo *t, const LaunchLoad *l) {
   return taken(each * fmax(0, l->edge_code - l->at_edge) * 1e-9, rates_of(t).clock);
 }
 
-/* How many times as long as from near caches it takes to fetch the straight code of launch `l`. */
+/* The factor by which fetching the straight code of launch `l` takes longer than from near caches. */
 static double fetch_slowdown(const ModelNumbers *m, const LaunchLoad *l) {
   return 1 + m->straight_lost * fmax(0, fmin(1, l->straight / measured.straight_held - 1));
 }
@@ -173,19 +172,19 @@ double model_kept_share(const TargetInfo *t, double bytes) {
   return t->kept_cache > 0 ? fmax(0, fmin(1, 2 - bytes / t->kept_cache)) : 0;
 }
 
-/* The seconds that the bytes of launch `l` take that the cache does not have. */
+/* The seconds for those bytes of launch `l` that the cache does not have. */
 static double missed_seconds(const TargetInfo *t, const LaunchLoad *l) {
   return taken((1 - model_kept_share(t, l->memory_bytes)) * l->memory_bytes * 1e-9, rates_of(t).bandwidth);
 }
 
-/* The same of a launch of which no kernel is there: all or none of them come from memory, else from a cache that gives
- * `cache`, in 1e9 a second. Its numbers were fitted so. */
+/* The same for a launch without a kernel: either all bytes or none come from memory, else from a cache with rate
+ * `cache`, in 1e9 a second. Its numbers were fitted that way. */
 static double counted_seconds(const TargetInfo *t, const LaunchLoad *l, double cache) {
   return taken(l->memory_bytes * 1e-9, l->memory_bytes < t->kept_cache ? cache : rates_of(t).bandwidth);
 }
 
-/* The time of launch `l` by the numbers `m`, where the cache gives `cache`, in 1e9 bytes a second (0: as the target
- * says) and what comes from memory takes `memory` seconds. */
+/* The time of launch `l` by the numbers `m`, with cache rate `cache`, in 1e9 bytes a second (0: as the target says),
+ * and `memory` seconds for bytes from memory. */
 static LaunchTime launch_seconds(const TargetInfo *t, const LaunchLoad *l, const ModelNumbers *m, double memory,
                                  double cache) {
   const KernelWork *w = &l->work;

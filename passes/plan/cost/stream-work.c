@@ -1,4 +1,4 @@
-/* stream-work.c: the work of a launch of streamed tiles, counted before it is lowered: from its pipeline, and the
+/* stream-work.c: the work of a launch of streamed tiles, counted before it is lowered: from its mapping, and the
  * arithmetic of the bodies. The model (model.c) gets it in the form of a finished kernel's work. */
 #include "passes/launch/slices.h"
 #include "passes/launch/launch.h"
@@ -22,7 +22,7 @@ static void note_read(void *user, const Piece *piece, int field, const int64_t *
   r->hi[field] = x > r->hi[field] ? x : r->hi[field];
 }
 
-/* Words that lanes exchange of a line: for each instance the cells beside a lane's own that it reads. */
+/* Words of a line that lanes exchange: for each instance the cells beside a lane's own that it reads. */
 static double exchanged_words(const Launch *l) {
   double words = 0;
   for (int i = 0; i < l->n; i++) {
@@ -35,7 +35,7 @@ static double exchanged_words(const Launch *l) {
   return words;
 }
 
-/* Words that a cell of a row of pipeline `p` reads of lines of other warps. */
+/* Words that a cell of a row of mapping `p` reads of lines of other warps. */
 static double across_words(const Mapping *p) {
   double words = 0;
   for (int f = 0; f < p->l->m->nfields; f++)
@@ -45,13 +45,14 @@ static double across_words(const Mapping *p) {
   return words;
 }
 
-/* What cells at an edge compute more: the module, and the cells among which their accesses choose. */
+/* The additional work of cells at an edge: the module, and the cells among which their accesses select. */
 typedef struct Choices {
   const Module *m;
   double code;
 } Choices;
 
-/* Counts what chooses the value of an access whose field's rule may lead elsewhere (a stencil_accesses callback). */
+/* Counts the cells among which an access selects, if its field's rule may lead elsewhere (a stencil_accesses
+ * callback). */
 static void note_choice(void *user, const Piece *piece, int field, const int64_t *off) {
   Choices *x = user;
   Rules rules = access_rules(x->m, &piece->box, field, off);
@@ -63,7 +64,7 @@ static void note_choice(void *user, const Piece *piece, int field, const int64_t
   }
 }
 
-/* Instructions that choose values of a point at an edge, of all instances. */
+/* Instructions that select values of a point at an edge, of all instances. */
 static double choice_work(const Launch *l) {
   Choices x = {.m = l->m};
   for (int i = 0; i < l->n; i++)
@@ -71,7 +72,7 @@ static double choice_work(const Launch *l) {
   return x.code;
 }
 
-/* Elements of tables that a point of piece `p` takes and that differ from those of others. */
+/* Elements of tables that a point of piece `p` reads and that differ from those of other points. */
 static double own_elements_of(Arena *a, const Piece *p, int rank) {
   bool *varies = ARENA_ARRAY(a, bool, body_number(p->body) + 1);
   double n = 0;
@@ -94,7 +95,7 @@ static double own_elements(const Launch *l) {
   return n;
 }
 
-/* Roots and quotients of a point that are tested together, and whose operands wait for that. */
+/* Roots and quotients of a point that are tested together, and whose operands wait for the test. */
 static double ranged_ops(const TargetInfo *t, const Launch *l) {
   double n = 0;
   for (int i = 0; i < l->n && t->range_guards && !l->m->fast_math; i++)
