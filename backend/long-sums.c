@@ -1,6 +1,6 @@
 /* backend/long-sums.c: hides sums of integers from memory from LLVM where they are many.
  *
- *   %3 = add i32 %1, %2     ->     %3 = call i32 @stc.add.i32(i32 %1, i32 %2)     (while the optimiser runs)
+ *   %3 = add i32 %1, %2     ->     %3 = call i32 @stc.sum.add.i32(i32 %1, i32 %2)     (while the optimiser runs)
  *
  * LLVM analyses integers as parts of addresses: which bits of a sum are known, whether it is another sum, what sums
  * have in common (straight-line strength reduction and n-ary reassociation compare each with the fifty before, all

@@ -1,6 +1,6 @@
 /* backend/negations.c: rewrites negations that the vendor's assembler would lose.
  *
- *   neg.s32 y, x     ->     not.b32 y, x;  add y, y, 1     in functions with min.s32, max.s32, ..
+ *   neg.s32 y, x;     ->     not.b32 y, x;  add.s32 y, y, 1;     in functions with min.s32, max.s32, ..
  *
  * ptxas 13.0 makes one instruction (VIMNMX3) of max(max(a, -b), c) on signed integers of 16 and 32 bits, from sm_90 on,
  * and forgets the minus of b; the same happens with min. It recognizes the negation in `neg`, `0 - b` and `b * -1`, but

@@ -120,7 +120,7 @@ typedef struct Blocks {
   int n;
   LLVMBasicBlockRef *at;
 } Blocks;
-/* Adds `k` behind all blocks that come after it: the order from the end. */
+/* Adds `k` after all blocks that come after it: the order is reversed. */
 static void add_block(Blocks *b, LLVMBasicBlockRef k) {
   if (ptrmap_get(&b->seen, k))
     return;

@@ -9,9 +9,9 @@
  * that the others reach are computed apart:
  *
  * 1. The launch of tiles, of any family, computes the whole grid from the fields as they are and stores to other
- * buffers.
+ *    buffers.
  * 2. After it only the frame uses the buffers that it has loaded. T times all stencils make a step there, by few
- * launches.
+ *    launches.
  * 3. `NAME_frame_end` stores the frame's points over those of the tiles, and these buffers become the fields.
  *
  * *Launches of a step*. Each launch covers the frame on all sides: blocks in the core are `idle`, and `split-edges`

@@ -56,7 +56,8 @@ bool schedule_warps(PassContext *c, const Module *m, const Schedule *want, int64
  * the arena;
  * NULL: it is legal. */
 const char *schedule_warps_wrong(Arena *a, const TargetInfo *t, const WarpLevel *e, const Schedule *s);
-/* Sets *out to the schedule of a warp pipeline, NULL; or the reason why there is none (the end of a sentence). */
+/* Sets *out to the schedule of a warp pipeline and returns NULL, or returns the reason why there is none (the end of a
+ * sentence). */
 const char *schedule_warps_why(PassContext *c, const Module *m, const Schedule *want, int64_t most, Schedule *out);
 /* Sets *out to the streamed tile to which `want` resolves for launch `l` of `levels` steps. NULL if it is legal, else
  * the reason why not (a part of a sentence). */

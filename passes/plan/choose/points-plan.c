@@ -1,7 +1,7 @@
 /* points-plan.c: chooses threads of several points instead of tiles (tile/emit/lower-naive.c), if that is expected to
  * be clearly faster: on grids that fit the cache, for layers on few points, for long equations in three dimensions.
  *
- * It examines one shape for each rank: rows of whole vectors, in 2-D two of them, in 3-D eight one behind the other,
+ * It examines one shape for each rank: rows of whole vectors, in 2-D two of them, in 3-D eight one after the other,
  * whose points a thread keeps in registers; fewer if their unrolled code would not fit the instruction cache. It lowers
  * nothing if memory alone would take longer than the expected time of the present plan, and takes nothing if
  * instructions are the limit, because several points only save loads. The points around the middle of the grid are

@@ -218,7 +218,7 @@ static const Module *tiled_for(const Module *m, int T) {
   return tiled ? m : plan_tiled_copy(m, T);
 }
 
-/* The overlapped tile that defaults come to for module `m` on a large grid, in *s; false if there is none. */
+/* Sets *s to the overlapped tile of the defaults for module `m` on a large grid; false if there is none. */
 static bool overlapped_tile(PassContext *c, const Module *m, Schedule *s) {
   Schedule open = {.family = FAMILY_OVERLAP, .edges = c->schedule ? c->schedule->edges : EDGES_OPEN};
   PassContext with = *c;
@@ -228,8 +228,8 @@ static bool overlapped_tile(PassContext *c, const Module *m, Schedule *s) {
   return !l->illegal && !schedule_launch(&with, &open, l, T, false, s);
 }
 
-/* Does a step compute roots, quotients or functions? Where it does not, streamed tiles have always been the faster
- * ones, by far, so that no time is spent on looking. */
+/* Does a step compute roots, quotients or functions? If not, streamed tiles have always been faster, by far, so that no
+ * time is spent on examining others. */
 static bool computes_functions(const Module *m) {
   int32_t n;
   const Stencil *st = last_level(m, &n);

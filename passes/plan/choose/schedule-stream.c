@@ -615,9 +615,9 @@ const char *schedule_streamed(PassContext *c, const Schedule *want, const Launch
 
 /* ---- steps that are cut into groups */
 
-/* The schedules of the groups of the step of `n` stencils at `st`: streamed tiles, or overlapped ones for those that
- * cannot be streamed. `count` of them. Gives the first that is streamed; reports an error and gives NULL if one cannot
- * be made, or none can be streamed. */
+/* The schedules of the `count` groups of the step of `n` stencils at `st`: streamed tiles, or overlapped ones for
+ * groups that cannot be streamed. Returns the first that is streamed; reports an error and returns NULL if a group has
+ * no schedule, or none can be streamed. */
 static const Schedule *choose_groups(const Chooser *r, int n, const Stencil *st, Schedule *groups) {
   static const Schedule plain = {.family = FAMILY_OVERLAP, .T = 1};
   const Schedule *streamed = NULL;
@@ -660,8 +660,7 @@ static bool stream_groups(const Chooser *r, int n, const Stencil *st, int count)
   return true;
 }
 
-/* What is asked for, without clusters where the target has none of that size, which a remark says once, before `m` is
- * tiled. */
+/* The request without clusters if the target has none of that size; a remark says so once, before `m` is tiled. */
 static const Schedule *without_clusters(PassContext *c, const Module *m, const Schedule *want) {
   if (want->cluster < LEAST_CLUSTER || want->cluster <= c->target->cluster)
     return want;

@@ -6,7 +6,7 @@
  * cells, which a core with 12 warps hides best, and the shared memory of the rings of further fields. Registers (kept
  * values, two rows of each field in flight, and 30) must be 248 at most; X times the bytes of a cell over 16 is odd, or
  * each row in a ring costs twice. Roots and quotients count as the operations that they become when they are tested
- * together (`warps-work.c`), and limit a loop's body to 1300 operations. The estimate is weighted by the launches of
+ * together (`warps-count.c`), and limit a loop's body to 1300 operations. The estimate is weighted by the launches of
  * the program's own run: launches of T steps, of the fewer steps of one kernel for a remainder, and of single steps,
  * each of which takes as long as memory does. If runs stop every N steps, a tile that divides N is taken unless another
  * is clearly faster; a streamed tile is weighted by its launches, too.

@@ -73,9 +73,9 @@ int loaded_fields(const Launch *l) {
 }
 
 /* Is overlapped tile `s` in rank 2, whose load is `load`, beyond the limits within which tiles were measured to be
- * good? The limits are: for roots and several fields, of which more values are live than are counted, the cells and
- * columns of a thread; the cells if tiles at edges are a kernel of their own; in f64 all registers, because tiles at
- * edges want more. */
+ * good? Limits are: the cells and columns of a thread for roots and for older levels, where more values are live than
+ * are counted; the cells if tiles at edges are a kernel of their own; in f64 all registers, because tiles at edges want
+ * more. */
 static const char *is_unproven_tile(const PlanQuery *q, const PlanLaunch *of, const Schedule *s,
                                     const LaunchLoad *load) {
   bool many = s->elems[0] * s->elems[1] > tuning.many_cells, roots = of->functions;
@@ -229,9 +229,9 @@ static double blended_planes(const PlanCandidate *k) {
   return pow(sum, 1 / measured.streams_blend);
 }
 
-/* The same of streamed tiles of rows. Operations wait for those before them, whatever pipe these are on, so that what
- * is computed adds up more; memory takes what it takes; and streamed tiles in few rounds wait longer for the last the
- * longer they are. */
+/* The same for streamed tiles of rows. Operations wait for those before them, whatever pipe these are on, so the times
+ * of computing add up more; the time of memory stays as it is; and the longer streamed tiles in few rounds are, the
+ * longer the launch waits for the last of them. */
 static double blended_rows(const PlanQuery *q, const PlanCandidate *k, const LaunchLoad *load) {
   const double *alone = k->time.alone, rounds = load->blocks / ((double)q->t->cores * k->time.occupancy.blocks),
                longer = fmax(1, 2 * k->s.chunk / tuning.usual_rows),

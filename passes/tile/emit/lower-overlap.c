@@ -186,8 +186,8 @@ static bool has_tests(const Tile *t) {
 
 /* The cell, in dimension `d`, from which the access to `field` at offset `off` is made. It is the cell itself, unless
  * that access would read a pad, and roots or quotients are tested: then it is a cell from which the access leads to one
- * that no other access reads. No result depends on values of pads, but one number that is tiny or huge makes a test
- * fail for the whole warp, and so does a difference of a value from itself. */
+ * that no other access of the cell reads. No result depends on values of pads, but one number that is tiny or huge
+ * makes a test fail for the whole warp, and so does a difference of a value from itself. */
 static Value *leading_cell(const Tile *t, Builder *b, const Cell *c, int field, int d, int64_t off) {
   const FieldUse *u = launch_use(t->l, field);
   bool fixed = d < t->rank - 1, own = c->fixed[d] + off >= 0 && c->fixed[d] + off < t->s->elems[d];

@@ -43,12 +43,12 @@
  *
  * *Limits*. Grids have rank 2. A step has any number of stencils in one launch, with up to 8 fields of 4 or 8 bytes on
  * one region. Temp fields may have other regions, if nothing is read beyond these and beyond that one region. Older
- * time levels, inputs and several targets fit. Pieces other than the main one read their own points only. Some other
- * row is read. All outside rules fit, but a dimension may not be periodic for one field and not for another. Any other
- * program is an error that says what does not fit. On sm_80 to sm_89 there is streaming alone. Without bulk copies all
- * lanes of the first warp would load by `cp.async`, and without signals that count bytes each warp would meet its
- * neighbours at named barriers, of which a block has 16. No such card was available to measure whether that pays, and
- * `-schedule=warps` is an error there that says what the target lacks. */
+ * time levels, inputs and several targets fit. Pieces other than the main one read their own points only. The step
+ * reads at least one other row. All outside rules fit, but a dimension may not be periodic for one field and not for
+ * another. Any other program is an error that says what does not fit. On sm_80 to sm_89 there is streaming alone.
+ * Without bulk copies all lanes of the first warp would load by `cp.async`, and without signals that count bytes each
+ * warp would meet its neighbours at named barriers, of which a block has 16. No such card was available to measure
+ * whether that pays, and `-schedule=warps` is an error there that says what the target lacks. */
 #include "passes/tile/emit/lower-frame.h"
 #include "passes/tile/emit/lower-overlap.h"
 #include "passes/tile/emit/lower-warps.h"

@@ -1,5 +1,5 @@
 /* stream-fit.c: tests for the first and the last tile of a row, which store their halo at the grid's edge, too, where
- * tiles are fitted to the grid (schedule-fit.c). */
+ * tiles are fitted to the grid (mapping-size.c). */
 #include "passes/tile/emit/lower-stream.h"
 
 Value *flow_is_inner(Flow *f, int d, bool last) {
