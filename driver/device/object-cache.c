@@ -6,9 +6,9 @@
 #include "driver/device/object-cache.h"
 #include "driver/device/code-cache.h"
 #include "driver/files/build-id.h"
+#include "driver/files/files.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <llvm-c/Core.h>
@@ -91,31 +91,18 @@ static int open_folder(bool make) {
 
 /* ---------------------------------------------------------------- taking */
 
-/* Reads `n` bytes from `fd`; false if there are fewer. */
-static bool read_all(int fd, void *to, size_t n) {
-  for (size_t done = 0; done < n;) {
-    ssize_t got = read(fd, (char *)to + done, n - done);
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got <= 0)
-      return false;
-    done += (size_t)got;
-  }
-  return true;
-}
-
 /* Reads the object with `key` from the file `fd`, if that is a whole one, into `a`. */
 static bool read_object(int fd, Arena *a, const CodeKey *key, char **bytes, size_t *size) {
   struct stat s;
   Head h;
   unsigned char sum[SHA256_BYTES];
-  if (fstat(fd, &s) || !S_ISREG(s.st_mode) || !is_own(&s) || !read_all(fd, &h, sizeof h) ||
+  if (fstat(fd, &s) || !S_ISREG(s.st_mode) || !is_own(&s) || !file_read_at(fd, (char *)&h, sizeof h, 0) ||
       memcmp(h.kind, kind, sizeof kind) != 0 || memcmp(h.key, key->bytes, sizeof h.key) != 0 ||
       s.st_size < (off_t)sizeof h || h.size != (uint64_t)s.st_size - sizeof h || h.size > MOST_KEPT)
     return false;
   *size = (size_t)h.size;
   *bytes = arena_alloc(a, *size + 1);
-  if (!read_all(fd, *bytes, *size))
+  if (!file_read_at(fd, *bytes, (int64_t)*size, sizeof h))
     return false;
   sum_of(*bytes, *size, sum);
   return memcmp(sum, h.sum, sizeof sum) == 0;
@@ -206,19 +193,6 @@ static void make_room(int folder) {
     close(again);
 }
 
-/* Writes `n` bytes to `fd`. */
-static bool write_all(int fd, const void *from, size_t n) {
-  for (size_t done = 0; done < n;) {
-    ssize_t put = write(fd, (const char *)from + done, n - done);
-    if (put < 0 && errno == EINTR)
-      continue;
-    if (put <= 0)
-      return false;
-    done += (size_t)put;
-  }
-  return true;
-}
-
 /* May this process write a file of so many bytes? Beyond `ulimit -f` a signal would end it. */
 static bool may_write(size_t n) {
   struct rlimit most;
@@ -234,7 +208,7 @@ static void write_object(int folder, const char *name, const Head *h, const char
   int fd = openat(folder, beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0)
     return;
-  bool ok = write_all(fd, h, sizeof *h) && write_all(fd, bytes, (size_t)h->size);
+  bool ok = file_write_at(fd, (const char *)h, sizeof *h, 0) && file_write_at(fd, bytes, (int64_t)h->size, sizeof *h);
   ok = close(fd) == 0 && ok;
   if (!ok || renameat(folder, beside, folder, name))
     unlinkat(folder, beside, 0);
