@@ -6,9 +6,6 @@
 #include <string.h>
 #include <zlib.h>
 
-/* The most threads. */
-enum { MOST_THREADS = 64 };
-
 /* Brings the first bytes of all elements of `size` bytes together, then all second ones, and so on. */
 static void shuffle(const unsigned char *from, size_t bytes, size_t size, unsigned char *to) {
   size_t n = bytes / size;
@@ -87,15 +84,8 @@ static void *press_some(void *arg) {
 
 bool press_all(const Pressing *how, int threads, int64_t n, const int64_t *begin, const char *values, Pressed *out) {
   Crew c = {how, n, 0, begin, values, out, false};
-  pthread_t others[MOST_THREADS];
-  int started = 0;
   pthread_mutex_lock(&turn);
-  while (started + 1 < threads && started < MOST_THREADS && started + 1 < n &&
-         pthread_create(&others[started], NULL, press_some, &c) == 0)
-    started++;
-  press_some(&c);
-  for (int i = 0; i < started; i++)
-    pthread_join(others[i], NULL);
+  threads_run(n < threads ? n : threads, press_some, &c);
   pthread_mutex_unlock(&turn);
   return !c.failed;
 }

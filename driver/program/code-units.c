@@ -1,7 +1,6 @@
 /* driver/program/code-units.c: kernels compiled in units, by several threads. */
 #include "driver/program/code-units.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -264,15 +263,10 @@ static void order_tasks(Crowd *c) {
 
 /* Does all tasks by as many threads as there are processors for this process. */
 static void do_all(Crowd *c) {
-  pthread_t others[MOST_THREADS];
   cpu_set_t set;
-  int processors = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1, started = 0;
-  while (started < processors - 1 && started < c->n - 1 && started < MOST_THREADS &&
-         pthread_create(&others[started], NULL, do_tasks, c) == 0)
-    started++;
-  do_tasks(c);
-  for (int i = 0; i < started; i++)
-    pthread_join(others[i], NULL);
+  int processors = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  int threads = c->n < processors ? c->n : processors;
+  threads_run(threads < MOST_THREADS ? threads : MOST_THREADS, do_tasks, c);
 }
 
 /* Passes the messages of a task on, and lets them go. */

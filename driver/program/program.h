@@ -21,6 +21,7 @@
  *   row-pitch.c     how far rows of fields lie apart in memory
  *   code-units.h    kernels in units that are compiled apart
  *   ticker.c        what is being compiled, on a terminal
+ *   threads.c       the same work by several threads
  *
  * Beside the folders of the driver: driver/stc.h, the public C interface (libstc); driver/main.c, the command as a
  * program; driver/commit.c, which commit it was made from; driver/shared/, libstc.so, of which
@@ -75,6 +76,9 @@ bool workspace_open(Workspace *w, StcContext *c, Workspace *parent);
 void workspace_close(Workspace *w);
 /* Calls fn(arg) and returns its status, or STC_MEMORY (after a message) when the arena ran out of memory meanwhile. */
 StcStatus workspace_guard(Workspace *w, StcStatus (*fn)(void *arg), void *arg);
+/* threads.c: has `threads` threads, this one among them, do work(arg), or as many as can be had, at most 64; returns
+ * when all have. */
+void threads_run(int64_t threads, void *(*work)(void *arg), void *arg);
 /* ticker.c: tells on the terminal what the context compiles, if that takes more than two seconds, in a thread of its
  * own; nothing unless `terminal`. ticker_end wipes it. */
 typedef struct Ticker {

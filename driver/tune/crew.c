@@ -1,7 +1,6 @@
 /* driver/tune/crew.c: several threads that work on trials. */
 #include "driver/tune/trial.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -30,14 +29,7 @@ static void *work_on(void *arg) {
 
 void trials_each(Trial *const *t, int n, int threads, const CrewWork *work) {
   Crew crew = {.trials = t, .n = n, .work = work};
-  pthread_t others[64];
-  int started = 0;
-  while (started < threads - 1 && started < n - 1 && started < 64 &&
-         pthread_create(&others[started], NULL, work_on, &crew) == 0)
-    started++;
-  work_on(&crew);
-  for (int i = 0; i < started; i++)
-    pthread_join(others[i], NULL);
+  threads_run(n < threads ? n : threads, work_on, &crew);
 }
 
 /* trial_prepare as a job. */

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* Bytes of a piece; bytes that are worth a thread; the most threads that read what is in memory already. */
-enum { PIECE_BYTES = 1 << 20, THREAD_BYTES = 4 << 20, MOST_READERS = 12, MOST_THREADS = 64 };
+enum { PIECE_BYTES = 1 << 20, THREAD_BYTES = 4 << 20, MOST_READERS = 12 };
 
 /* ---------------------------------------------------------------- several threads */
 
@@ -52,15 +52,8 @@ static void *work(void *arg) {
 
 bool beside(int64_t n, int64_t most, size_t room, PieceFn *fn, void *user) {
   Crew c = {.n = n, .room = room, .fn = fn, .user = user};
-  pthread_t thread[MOST_THREADS];
-  int64_t cores = host_threads(), threads = n < cores ? n : cores, started = 0;
-  threads = threads > most ? most : threads;
-  threads = threads > MOST_THREADS ? MOST_THREADS : threads;
-  while (started < threads - 1 && pthread_create(&thread[started], NULL, work, &c) == 0)
-    started++;
-  work(&c);
-  for (int64_t i = 0; i < started; i++)
-    pthread_join(thread[i], NULL);
+  int64_t cores = host_threads(), threads = n < cores ? n : cores;
+  threads_run(threads > most ? most : threads, work, &c);
   errno = c.error;
   return !c.failed;
 }
