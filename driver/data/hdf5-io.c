@@ -11,9 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Elements of a chunk with a checksum of its own. */
-enum { CHUNK = 1 << 17 };
-
 static pthread_mutex_t library = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 /* Why the first call failed since the library was taken; "" none has. */
@@ -92,21 +89,8 @@ hid_t hdf5_make_group(hid_t in, const char *name) {
   return group;
 }
 
-bool hdf5_put_text(hid_t of, const char *name, const char *text) {
-  hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
-  H5Tset_size(type, strlen(text) + 1);
-  hid_t a = H5Acreate2(of, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-  bool ok = a >= 0 && H5Awrite(a, type, text) >= 0;
-  if (a >= 0)
-    H5Aclose(a);
-  H5Sclose(space);
-  H5Tclose(type);
-  return ok;
-}
-
-bool hdf5_put_numbers(hid_t of, const char *name, hid_t type, int n, const void *values) {
-  hsize_t length = (hsize_t)n;
-  hid_t space = n == 1 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &length, NULL);
+/* Writes an attribute over `space`, which is closed. */
+static bool put_attribute(hid_t of, const char *name, hid_t type, hid_t space, const void *values) {
   hid_t a = H5Acreate2(of, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
   bool ok = a >= 0 && H5Awrite(a, type, values) >= 0;
   if (a >= 0)
@@ -115,21 +99,17 @@ bool hdf5_put_numbers(hid_t of, const char *name, hid_t type, int n, const void 
   return ok;
 }
 
-bool hdf5_put_array(hid_t group, const char *name, hid_t type, hsize_t n, const void *values) {
-  hsize_t chunk = n < CHUNK ? n : CHUNK;
-  hid_t space = H5Screate_simple(1, &n, NULL), properties = H5Pcreate(H5P_DATASET_CREATE);
-  H5Pset_obj_track_times(properties, false);
-  if (n) {
-    H5Pset_chunk(properties, 1, &chunk);
-    H5Pset_fletcher32(properties);
-  }
-  hid_t set = H5Dcreate2(group, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
-  bool ok = set >= 0 && (!n || H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
-  if (set >= 0)
-    ok = H5Dclose(set) >= 0 && ok;
-  H5Pclose(properties);
-  H5Sclose(space);
+bool hdf5_put_text(hid_t of, const char *name, const char *text) {
+  hid_t type = H5Tcopy(H5T_C_S1);
+  H5Tset_size(type, strlen(text) + 1);
+  bool ok = put_attribute(of, name, type, H5Screate(H5S_SCALAR), text);
+  H5Tclose(type);
   return ok;
+}
+
+bool hdf5_put_numbers(hid_t of, const char *name, hid_t type, int n, const void *values) {
+  hsize_t length = (hsize_t)n;
+  return put_attribute(of, name, type, n == 1 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &length, NULL), values);
 }
 
 bool hdf5_put_plain(hid_t group, const char *name, hid_t type, hsize_t n, const void *values, uint64_t sum,

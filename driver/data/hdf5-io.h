@@ -77,11 +77,9 @@ bool hdf5_find_chunk(hid_t set, const hsize_t *offset, int64_t *at, size_t *size
 
 /* ---------------------------------------------------------------- arrays of logs and checkpoints */
 
-/* Writes `n` values of `type` as the new array `name` of a group or file, in chunks with checksums. False after an
- * error. */
-bool hdf5_put_array(hid_t group, const char *name, hid_t type, hsize_t n, const void *values);
-/* The same in one piece, with `sum`, the checkpoint_sum of it, as an attribute; *place becomes the byte of the file
- * where it begins, 0: it has none. values: NULL: others write them there. */
+/* Writes `n` values of `type` as the new array `name` of a group or file, in one piece, with `sum`, the checkpoint_sum
+ * of it, as an attribute; *place becomes the byte of the file where it begins, 0: it has none. values: NULL: others
+ * write them there. False after an error. */
 bool hdf5_put_plain(hid_t group, const char *name, hid_t type, hsize_t n, const void *values, uint64_t sum,
                     int64_t *place);
 /* A new type of complex numbers of floats `t`, a compound as h5py makes it. */
