@@ -204,28 +204,18 @@ static inline size_t source_sight(const Source *from) {
 /* Fills line `y` of 3 bytes a pixel. Values that are not finite are red, dry points are grey. */
 void picture_line(const Picture *p, int y, unsigned char *line);
 
-StcStatus film_open(Writer *w);
-StcStatus film_step(Writer *w, const char *path, int64_t step, const void *const *data);
-StcStatus film_close(Writer *w);
-void film_abort(Writer *w);
-StcStatus movie_open(Writer *w);
-StcStatus movie_step(Writer *w, const char *path, int64_t step, const void *const *data);
-StcStatus movie_close(Writer *w);
-void movie_abort(Writer *w);
+/* The functions of format F, which opens files. */
+#define WRITER_FUNCTIONS(F) \
+  StcStatus F##_open(Writer *w); \
+  StcStatus F##_step(Writer *w, const char *path, int64_t step, const void *const *data); \
+  StcStatus F##_close(Writer *w); \
+  void F##_abort(Writer *w);
+WRITER_FUNCTIONS(film)
+WRITER_FUNCTIONS(movie)
+WRITER_FUNCTIONS(hdf5)
+WRITER_FUNCTIONS(vti)
+WRITER_FUNCTIONS(pvd)
 StcStatus png_step(Writer *w, const char *path, int64_t step, const void *const *data);
-
-StcStatus hdf5_open(Writer *w);
-StcStatus hdf5_step(Writer *w, const char *path, int64_t step, const void *const *data);
-StcStatus hdf5_close(Writer *w);
-void hdf5_abort(Writer *w);
-StcStatus vti_open(Writer *w);
-StcStatus vti_step(Writer *w, const char *path, int64_t step, const void *const *data);
-StcStatus vti_close(Writer *w);
-void vti_abort(Writer *w);
-StcStatus pvd_open(Writer *w);
-StcStatus pvd_step(Writer *w, const char *path, int64_t step, const void *const *data);
-StcStatus pvd_close(Writer *w);
-void pvd_abort(Writer *w);
 
 /* ---------------------------------------------------------------- checkpoints: checkpoint.c checkpoint-parts.c
  * restart.c */
