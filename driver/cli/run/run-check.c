@@ -227,6 +227,24 @@ static StcStatus compare_field(CheckRun *check, int field, int64_t steps) {
   return v.good ? STC_OK : STC_CHECK_FAILED;
 }
 
+/* Compares `n` values with the `count` of the reference, as if they were a field, and prints a line. */
+static StcStatus compare_values(const char *name, double limit, const double *got, int64_t n, const double *want,
+                                int64_t count) {
+  StcFieldInfo f = {.name = name, .type = STC_F64, .rank = 1, .shape = {n}, .bytes = n * 8};
+  FieldError e = {0};
+  if (n == count)
+    e = field_compare(&f, got, want);
+  bool good = n == count && e.error <= limit;
+  int64_t first, nans = n == count ? count_nan(&f, want, &first) : 0;
+  printf("check: %s: largest error %g of %" PRId64 " values", name, e.error, n);
+  if (n != count)
+    printf(", but the reference has %" PRId64, count);
+  else if (e.at >= 0)
+    printf(" in value %" PRId64 ": %.17g, reference %.17g", e.at, e.got, e.want);
+  print_verdict(limit, good, nans, n);
+  return good ? STC_OK : STC_CHECK_FAILED;
+}
+
 /* Compares the values of the reduction called `name`, as if its series were a field, and prints a line. */
 static StcStatus compare_series(const Job *j, const Series *reference, const char *name) {
   int64_t n = 0, count = j->series.n < reference->n ? j->series.n : reference->n;
@@ -241,17 +259,9 @@ static StcStatus compare_series(const Job *j, const Series *reference, const cha
     got[n] = g->type == STC_F64 ? g->f : (double)g->i;
     want[n++] = w->type == STC_F64 ? w->f : (double)w->i;
   }
-  StcFieldInfo f = {.name = name, .type = STC_F64, .rank = 1, .shape = {n}, .bytes = n * 8};
-  FieldError e = field_compare(&f, got, want);
-  double limit = tolerance(j, STC_F32);
-  bool good = e.error <= limit;
-  int64_t first, nans = count_nan(&f, want, &first);
-  printf("check: %s: largest error %g of %" PRId64 " values", name, e.error, n);
-  if (e.at >= 0)
-    printf(" in value %" PRId64 ": %.17g, reference %.17g", e.at, e.got, e.want);
-  print_verdict(limit, good, nans, n);
+  StcStatus s = compare_values(name, tolerance(j, STC_F32), got, n, want, n);
   free(got);
-  return good ? STC_OK : STC_CHECK_FAILED;
+  return s;
 }
 
 /* Copies all that probe `p` saw to `out` (NULL: only counts it); the number of values. */
@@ -273,21 +283,9 @@ static StcStatus compare_probe(const Job *j, const Series *reference, const Prob
            STC_MEMORY;
   gather(&j->series, p->name, got);
   gather(reference, p->name, want);
-  StcFieldInfo f = {.name = p->name, .type = STC_F64, .rank = 1, .shape = {n}, .bytes = n * 8};
-  FieldError e = {0};
-  if (n == count)
-    e = field_compare(&f, got, want);
-  double limit = tolerance(j, (StcType)p->type);
-  bool good = n == count && e.error <= limit;
-  int64_t first, nans = n == count ? count_nan(&f, want, &first) : 0;
-  printf("check: %s: largest error %g of %" PRId64 " values", p->name, e.error, n);
-  if (n != count)
-    printf(", but the reference has %" PRId64, count);
-  else if (e.at >= 0)
-    printf(" in value %" PRId64 ": %.17g, reference %.17g", e.at, e.got, e.want);
-  print_verdict(limit, good, nans, n);
+  StcStatus s = compare_values(p->name, tolerance(j, (StcType)p->type), got, n, want, count);
   free(got);
-  return good ? STC_OK : STC_CHECK_FAILED;
+  return s;
 }
 
 /* Compares the steps made, the reductions and the probes. */
