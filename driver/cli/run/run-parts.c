@@ -225,10 +225,9 @@ static StcStatus read_stream(const Job *j, const FieldOption *o, const StcFieldI
   return s;
 }
 
-/* Gives what was read to the parts. */
-static StcStatus set_parts(const Job *j, FieldPlace at, const PartStream *x) {
+/* Gives what was read to the parts, unless reading came to an error `s`. */
+static StcStatus set_parts(const Job *j, FieldPlace at, PartStream *x, StcStatus s) {
   const Split *split = j->plan->split;
-  StcStatus s = STC_OK;
   for (int i = split->begin; i < split->end && !s; i++) {
     StcPlan *q = split->part[i].plan;
     char *memory = x->memory[i - split->begin];
@@ -236,11 +235,13 @@ static StcStatus set_parts(const Job *j, FieldPlace at, const PartStream *x) {
     int field;
     s = place_of(q, j->program->declared[at.field].name, at.component, &field, &f);
     if (s)
-      return s;
+      break;
     npy_bools(&f, memory);
     s = at.component >= 0 ? stc_plan_set_component(q, field, at.component, memory, (size_t)f.bytes)
                           : stc_plan_set(q, field, memory, (size_t)f.bytes);
   }
+  free_room(j, x);
+  plan_mark_given(j->plan, at.field, at.component);
   return s;
 }
 
@@ -253,11 +254,7 @@ static StcStatus give_stream(const Job *j, const FieldOption *o, FieldPlace at, 
     s = net_agree(net, read_stream(j, o, whole, &x), &(int){0});
   else if (x.from)
     fclose(x.from);
-  if (!s)
-    s = set_parts(j, at, &x);
-  free_room(j, &x);
-  plan_mark_given(j->plan, at.field, at.component);
-  return s;
+  return set_parts(j, at, &x, s);
 }
 
 /* Carries out one --in of a picture, which every rank reads: some rows at a time. */
@@ -267,11 +264,7 @@ static StcStatus give_picture(const Job *j, const FieldOption *o, FieldPlace at,
   StcStatus s = make_room(j, at, whole, row_of(o, whole), &x);
   if (!s)
     s = png_each_row(j->c->context, o->value, what, whole, take_row, &x);
-  if (!s)
-    s = set_parts(j, at, &x);
-  free_room(j, &x);
-  plan_mark_given(j->plan, at.field, at.component);
-  return s;
+  return set_parts(j, at, &x, s);
 }
 
 /* Checks a file that is no picture. *converted: its elements are not those of the field, as they lie there. */
@@ -298,11 +291,7 @@ static StcStatus give_converted(const Job *j, const FieldOption *o, FieldPlace a
   x.end = x.points;
   if (!s)
     take_all(&x);
-  if (!s)
-    s = set_parts(j, at, &x);
-  free_room(j, &x);
-  plan_mark_given(j->plan, at.field, at.component);
-  return s;
+  return set_parts(j, at, &x, s);
 }
 
 /* Is the value of --in, on rank 0, something that can be read but once? All ranks call it. */
