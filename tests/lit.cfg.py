@@ -20,6 +20,8 @@ for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
         config.environment[name] = os.environ[name]
 if config.stc_sanitize:
     config.available_features.add("sanitize")
+if lit_config.params.get("beside"):
+    config.available_features.add("beside")   # what a tree with the sanitizers runs in a loop need not be run again here
 config.stc = lit_config.params.get("stc", config.stc)   # tests/habits/mutate.py
 if config.stc_sanitize:
     # What runs on the CPU is compiled without optimisation, unless the test says another level (the last one counts): LLVM, which is none of what the
