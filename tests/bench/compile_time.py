@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Compile time of every example for NVIDIA: seconds of processor time of the whole process, which other work on the machine hardly changes, least of several.
 
-  compile_time.py [--check] [--only=examples|many] STC
+  compile_time.py [--check] [--only=whole|passes|many] STC
 
 The passes are what writing kernel IR takes beyond writing the program's syntax tree: 25 ms at most, but for anisotropic_diffusion.
 
 Behind the examples come programs of many fields, of many stencils and of many layers, which stop at kernel IR, for NVIDIA and for this CPU, with
-the memory that they take, too. --only measures the examples, or those programs.
+the memory that they take, too. --only measures the whole of the examples, their passes, or those programs.
 
 Prints a markdown table. --check fails if a program takes longer than its limit: 0.3 s, or 0.6 s with mathematical functions from libclc, doubled to leave room for busy machines,
 and times what this machine takes longer than a quiet one for a loop of Python. Each is measured once; who is beyond that again and again, as is the loop.
@@ -32,6 +32,11 @@ LOOP = 0.02  # seconds that slowness() takes for its loop where nothing else run
 def limit(path):
     """Seconds allowed for the program at `path`."""
     return {"functions.stn": 0.6}.get(os.path.basename(path), 0.3)
+
+
+def name_of(path):
+    """The name of the program at `path`."""
+    return os.path.splitext(os.path.basename(path))[0]
 
 
 def processor_time():
@@ -126,18 +131,26 @@ def check_many(stc, folder, judge):
     return slow
 
 
-def check_examples(stc, folder, judge):
-    """Prints the rows of the examples, and returns those that take too long."""
+def check_whole(stc, folder, judge):
+    """Prints the rows of the examples, from text to PTX, and returns those that take too long."""
     slow, out = [], os.path.join(folder, "out.ptx")
-    print("| program | seconds | limit | of them passes |\n|---|---|---|---|")
-    start = seconds(stc, PROGRAMS[0], out, 10, 0, ["-emit=ast"])
+    print("| program | seconds | limit |\n|---|---|---|")
     for path in PROGRAMS:
         took, late = judge.least(limit(path), lambda *how: seconds(stc, path, out, *how))
-        passes, late_passes = judge.least(passes_limit(path), lambda n, enough: seconds(stc, path, out, n, enough + start, ["-emit=kir"]) - start)
-        name = os.path.splitext(os.path.basename(path))[0]
-        print("| %s | %.3f | %.1f | %.3f |" % (name, took, limit(path), passes), flush=True)
-        if late or late_passes:
-            slow.append(name)
+        print("| %s | %.3f | %.1f |" % (name_of(path), took, limit(path)), flush=True)
+        slow += [name_of(path)] if late else []
+    return slow
+
+
+def check_passes(stc, folder, judge):
+    """Prints what the passes of the examples take, and returns those that take too long."""
+    slow, out = [], os.path.join(folder, "out.kir")
+    print("| program | seconds of passes | limit |\n|---|---|---|")
+    start = seconds(stc, PROGRAMS[0], out, 10, 0, ["-emit=ast"])
+    for path in PROGRAMS:
+        took, late = judge.least(passes_limit(path), lambda n, enough: seconds(stc, path, out, n, enough + start, ["-emit=kir"]) - start)
+        print("| %s | %.3f | %.3f |" % (name_of(path), took, passes_limit(path)), flush=True)
+        slow += [name_of(path) + " (passes)"] if late else []
     return slow
 
 
@@ -147,10 +160,9 @@ def main():
     only, slow = next((a.partition("=")[2] for a in flags if a.startswith("--only=")), ""), []
     with tempfile.TemporaryDirectory() as folder:
         judge = Judge("--check" in flags)
-        if only != "many":
-            slow += check_examples(stc, folder, judge)
-        if only != "examples":
-            slow += check_many(stc, folder, judge)
+        for part, check in (("whole", check_whole), ("passes", check_passes), ("many", check_many)):
+            if only in ("", part):
+                slow += check(stc, folder, judge)
     if slow:
         print("too slow: " + ", ".join(slow))
     return 1 if slow and "--check" in flags else 0
