@@ -3,7 +3,7 @@
 # the IR and the passes, if none are named) and two programs under qemu-user. clang-22 and lld-22, which know all targets, compile for it; Debian's
 # packages of the libraries, for AArch64, are unpacked into FOLDER/root, and nothing is installed. Needs qemu-user, and what ./bootstrap test installs.
 # Ends with 77, as ctest wants it of a test that cannot run, where there is no qemu-user or the packages cannot be had. Part of ./bootstrap test: some
-# 100 s of one core, most of them for compiling, without optimisation, which takes half the time, and by the quicker selection of instructions, which
+# 90 s of one core, most of them for compiling, without optimisation, which takes half the time, and by the quicker selection of instructions, which
 # takes a fifth less; what the tests do is short.
 #
 # Left out are tests of many minutes in the emulator, those that open stand-ins for drivers, leaks_test, and host_pool_test: qemu-user 7.2 itself ends by
@@ -63,7 +63,7 @@ endforeach()
 set(ENV{PKG_CONFIG_LIBDIR} $root/usr/lib/$multiarch/pkgconfig:$root/usr/share/pkgconfig)
 set(ENV{PKG_CONFIG_SYSROOT_DIR} $root)
 foreach(kind EXE SHARED MODULE)
-  set(CMAKE_\${kind}_LINKER_FLAGS_INIT --ld-path=$(command -v ld.lld-22))
+  set(CMAKE_\${kind}_LINKER_FLAGS_INIT "--ld-path=$(command -v ld.lld-22) -Wl,--as-needed")   # LLVM takes most of a test's time to load there
 endforeach()
 set(CMAKE_CROSSCOMPILING_EMULATOR "qemu-aarch64;-L;$root;-E;LD_LIBRARY_PATH=$libraries")
 END
