@@ -165,9 +165,10 @@ static const char *output_what(const Command *c, const OutputList *l, int i) {
 }
 
 /* Does each output have a file of its own, that is none of what is read? */
-static StcStatus check_outputs(const Command *c, const OutputList *l) {
+static StcStatus check_outputs(const Command *c, const StcProgram *p, const OutputList *l) {
   UsedFiles used = {.arena = c->arena};
   used_add_inputs(&used, c);
+  used_add_included(&used, p);
   for (int i = 0; i < l->n; i++)
     used_add(&used, USE_WRITE, l->file[i].path, output_what(c, l, i));
   return used_check(c, &used);
@@ -267,7 +268,7 @@ static StcStatus list_backward(const Command *c, StcProgram *p, OutputList *l) {
   l->n += more;
   s = check_backward(c, out, path, suffix);
   if (!s)
-    s = check_outputs(c, l);
+    s = check_outputs(c, p, l);
   return s ? s : probe_all(c, l);
 }
 
@@ -340,7 +341,7 @@ static StcStatus compile(const Command *c) {
   OutputList files = {0};
   s = c->emit ? list_one(c, &files) : list_artifact(c, p, &files);
   if (!s)
-    s = check_outputs(c, &files);
+    s = check_outputs(c, p, &files);
   if (!s)
     s = probe_all(c, &files);
   if (!s && (!c->emit || find_emit(c->emit) > STC_EMIT_SIR))

@@ -421,6 +421,10 @@ static StcStatus explain_guarded(void *arg) {
     return context_error(c->context, "--net=%s: say with --parts=8x8x4 into how many parts the grid is cut", c->net),
            STC_USAGE;
   s = explain_fill(c, x->w, &x->e);
+  if (!s) {
+    used_add_included(&used, x->e.program);
+    s = used_check(c, &used);
+  }
   s = s ? s : check_rounds(&x->e, c->context);
   if (!s && c->parts)
     s = explain_parts(c, &x->e);

@@ -132,7 +132,21 @@ static StcStatus write_files(Tune *t) {
   return s || !c->plot ? s : tune_write_plot(c->context, t->w.arena, &t->search.space, title, c->plot);
 }
 
-/* What can be known before the search. */
+/* Does each file that is written have a name of its own, which is that of no file that is read? */
+static StcStatus check_files(const Tune *t) {
+  const Command *c = t->c;
+  UsedFiles used = {.arena = t->w.arena};
+  used_add_inputs(&used, c);
+  if (t->subject.program)
+    used_add_included(&used, t->subject.program);
+  used_add(&used, USE_WRITE, c->log, "--log");
+  used_add(&used, USE_WRITE, c->plot, "--plot");
+  used_add(&used, USE_WRITE, c->db ? c->db : tune_path_beside(t->w.arena, c->file), "the database of schedules");
+  used_add(&used, USE_WRITE, c->db ? NULL : tune_path_user(t->w.arena), "the user's database of schedules");
+  return used_check(c, &used);
+}
+
+/* What can be known before the program is read. */
 static StcStatus check_request(Tune *t) {
   const Command *c = t->c;
   if (c->scheduled)
@@ -144,13 +158,7 @@ static StcStatus check_request(Tune *t) {
                          t->search.device_name),
            STC_USAGE;
   const char *beside = tune_path_beside(t->w.arena, c->file), *user = tune_path_user(t->w.arena);
-  UsedFiles used = {.arena = t->w.arena};
-  used_add_inputs(&used, c);
-  used_add(&used, USE_WRITE, c->log, "--log");
-  used_add(&used, USE_WRITE, c->plot, "--plot");
-  used_add(&used, USE_WRITE, c->db ? c->db : beside, "the database of schedules");
-  used_add(&used, USE_WRITE, c->db ? NULL : user, "the user's database of schedules");
-  StcStatus checked = used_check(c, &used);
+  StcStatus checked = check_files(t);
   if (checked)
     return checked;
   if ((c->log && !file_probe(c->context, c->log)) || (c->plot && !file_probe(c->context, c->plot)))
@@ -180,7 +188,7 @@ static StcStatus open_program(Tune *t) {
                          t->subject.messages.first[0] ? t->subject.messages.first : "its grid is not known"),
            STC_INPUT;
   t->points = extents[0] * extents[1] * extents[2] * extents[3];
-  return STC_OK;
+  return check_files(t);
 }
 
 /* The last words of a search that was stopped. */

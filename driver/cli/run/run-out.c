@@ -357,6 +357,7 @@ static StcStatus check_written(const Job *j) {
   const Outputs *out = j->outputs;
   UsedFiles used = {.arena = c->arena};
   used_add_inputs(&used, c);
+  used_add_included(&used, j->program);
   for (int i = 0; i < out->nwriters; i++) {
     bool state = out->writers[i].format == &checkpoint_format;
     used_add_output(&used, state ? USE_WRITE_STATE : USE_WRITE_VALUES, out->writers[i].path,

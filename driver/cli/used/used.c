@@ -4,6 +4,7 @@
 #include "driver/cli/used/used.h"
 #include "driver/data/writer.h"
 #include "driver/tune/db/tune-db.h"
+#include "frontend/frontend.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,12 @@ void used_add_inputs(UsedFiles *u, const Command *c) {
     return;
   used_add(u, USE_READ, c->db ? c->db : tune_path_beside(u->arena, c->file), "a database of schedules");
   used_add(u, USE_READ, c->db ? NULL : tune_path_user(u->arena), "the user's database of schedules");
+}
+
+void used_add_included(UsedFiles *u, const StcProgram *p) {
+  const char *name;
+  for (int i = 0; (name = frontend_included(u->arena, p->text, i)); i++)
+    used_add(u, USE_READ, name, "included by the program");
 }
 
 /* Does the name end like that? */

@@ -30,6 +30,8 @@ void used_add(UsedFiles *u, Use use, const char *path, const char *what);
 /* Adds what the options of `c` have it read: the program, plans, passes, values, a checkpoint, databases of schedules.
  */
 void used_add_inputs(UsedFiles *u, const Command *c);
+/* Adds the files that program `p` includes. They are known once it has been read. */
+void used_add_included(UsedFiles *u, const StcProgram *p);
 /* Adds output `path` of a run and what stands beside it while it is written and behind that: .part, .xmf, .vti. */
 void used_add_output(UsedFiles *u, Use use, const char *path, const char *what);
 /* Reports a file that is read and would be replaced, or that would be written twice: STC_USAGE. */

@@ -6,7 +6,7 @@ import sys
 
 STC = sys.argv[1]
 HERE = pathlib.Path(".")
-PROGRAM = "is the program, and"
+PROGRAM, INCLUDED = "is the program, and", "is included by the program, and"
 RUN = ["run", "-O0", "--quiet", "--no-tune-db"]
 OUT = ["--out", "A=z.h5"]
 # The words, and what the error says.
@@ -35,6 +35,11 @@ CASES = [
     (["tune", "--device=host:1", "--db", "p.stn", "p.stn"], "and the database of schedules would replace it"),
     (["tune", "--device=host:1", "--log", "l", "--plot", "l", "p.stn"], "l is written twice, by --log and by --plot"),
     (["explain", "--plot", "p.stn", "p.stn"], "and the drawing would replace it"), (["bench", "--device=host:1", "--tune=1", "--db", "b", "--json", "b"], "b is written twice"),
+    # A file that the program includes is read, too.
+    (["-o", "ops.stn", "with.stn"], "ops.stn is included by the program, and -o would replace it"), (["-emit=sir", "-o", "sub/../ops.stn", "with.stn"], INCLUDED),
+    (["-o", "q.o", "-MF", "ops.stn", "with.stn"], "and -MF would replace it"), (["-o", "ops.o", "q.stn"], "ops.h is included by the program, and the header"),
+    ([*RUN, "--log", "more.ll", "with.stn"], INCLUDED), ([*RUN, "--checkpoint=ops.stn", "with.stn"], INCLUDED), (["explain", "--no-ptxas", "--plot", "ops.svg", "drawn.stn"], INCLUDED),
+    (["tune", "--device=host:1", "--log", "ops.stn", "with.stn"], INCLUDED),
 ]
 
 
