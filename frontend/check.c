@@ -73,8 +73,11 @@ static void check_scalar(Checker *c, const Decl *d) {
     t = TY_I64;
   if (e && !is_param)
     t = given != TY_NONE ? t : type_is_literal(t) ? c->real : t;
+  bool open = e && is_param && given == TY_NONE && e->type == TY_LITERAL_INT;
   if (e)
     e = check_coerce(c, e, t, arena_printf(c->arena, "'%s'", d->name));
+  if (open)
+    check_warn_of_quotient(c, d, e, "real");
   if (e && e->kind == EXPR_BAD)
     s->kind = SYM_BAD;
   else

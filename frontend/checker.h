@@ -448,6 +448,9 @@ void check_add_weights(Checker *c);
 /* The value of type `t`, f64 or i64, of the checked `e`, converted from narrower ones. EXPR_BAD after reporting that it
  * is no number. */
 Expr *check_accumulated(Checker *c, Expr *e, Type *t);
+/* Warns if `e`, the value of the param or scalar `d` without a type, is another number than its text gives among reals:
+ * 1 / 100 among integers is 0. `real`: the type to write if that is not meant. */
+void check_warn_of_quotient(Checker *c, const Decl *d, const Expr *e, const char *real);
 /* The first value, a checked expression of type *t, of the scalar `d`. EXPR_BAD after reporting. */
 Expr *check_first(Checker *c, const Decl *d, Type *t);
 /* Adds the update `d`, and those of the parts that are reduced. */

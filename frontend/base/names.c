@@ -82,7 +82,7 @@ bool check_index_name(Checker *c, const Env *env, const Expr *name, const Decl *
 
 const char *check_name_with_level(const Checker *c, const char *name) {
   size_t n = strlen(name);
-  for (const Symbol *s = c->levels ? c->syms.first : NULL; s; s = s->next)
+  for (const Symbol *s = c->syms.first; s; s = s->next)
     if (!strncmp(s->name, name, n) && s->name[n] == '(')
       return s->name;
   return NULL;

@@ -4,6 +4,7 @@
  * updated by a stencil of its own before. */
 #include "frontend/check/absorb.h"
 #include "frontend/ensemble.h"
+#include "frontend/levels.h"
 
 #include <string.h>
 
@@ -16,7 +17,9 @@ static const Layer *layer_of(Checker *c, const PieceDecl *d, bool is_init) {
   Symbol *s = symbols_find(&c->syms, d->absorb.s);
   if (s)
     s->used = true;
-  if (!s)
+  if (!s && check_name_with_level(c, d->absorb.s))
+    check_undefined(c, NULL, d->absorb.loc, d->absorb.s, NULL);
+  else if (!s)
     check_error(c, NULL, d->absorb.loc,
                 "there is no absorbing layer '%s'; declare it: absorb %s = 20 of %s speed "
                 "V, frequency F, reflection 1e-5;",

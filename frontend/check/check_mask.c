@@ -8,6 +8,7 @@
  * or at the mask itself where that comes to the same. */
 #include "frontend/complex.h"
 #include "frontend/fields.h"
+#include "frontend/levels.h"
 
 #include <string.h>
 
@@ -84,6 +85,8 @@ static const Symbol *find_mask(Checker *c, Name name) {
   if (s && s->kind != SYM_BAD && !s->is_mask)
     check_error(c, NULL, name.loc, "'%s' is %s, not a mask; declare one: mask m on REGION = CONDITION;", name.s,
                 symbol_words(s));
+  else if (!s && check_name_with_level(c, name.s))
+    check_undefined(c, NULL, name.loc, name.s, NULL);
   else if (!s)
     check_error(c, NULL, name.loc, "there is no mask '%.60s'; declare it before: mask %.60s on REGION = CONDITION;",
                 name.s, name.s);

@@ -2,6 +2,9 @@
  * and what is looked at of them after one. An update's value is computed at one point, the grid's first, where it may
  * read no field; its parts OP(...) over REGION are updates of hidden scalars in front of it. */
 #include "frontend/ensemble.h"
+#include "frontend/levels.h"
+
+#include <inttypes.h>
 
 Box check_first_point(const Checker *c) {
   Box b = c->m->grid;
@@ -20,6 +23,18 @@ static Box first_points(const Checker *c, bool each) {
 
 /* ---- scalars */
 
+void check_warn_of_quotient(Checker *c, const Decl *d, const Expr *e, const char *real) {
+  Const whole, exact;
+  if (e->kind == EXPR_BAD || !fold_const(c, e, &whole))
+    return;
+  Expr *other = check_coerce(c, check_in(c, d->value, NULL, ALLOW_SCALAR, "a value"), TY_F64, "a value");
+  if (other->kind != EXPR_BAD && fold_const(c, other, &exact) && exact.f != (double)whole.i)
+    diag_warning(c->d, d->value->loc,
+                 "integers are divided as integers, so '%.60s' is %" PRId64 "; give it the type that is meant, "
+                 "'%.60s : %s', or ': i64'",
+                 d->name, whole.i, d->name, real);
+}
+
 Expr *check_first(Checker *c, const Decl *d, Type *t) {
   if (!check_type_expr(c, d->type, TYPE_SCALAR, t))
     return check_bad(c, d->loc);
@@ -31,7 +46,11 @@ Expr *check_first(Checker *c, const Decl *d, Type *t) {
     return e;
   if (!d->type)
     *t = e->type == TY_LITERAL_INT || (type_is_scalar(e->type) && type_is_int(e->type)) ? TY_I64 : TY_F64;
-  return check_coerce(c, e, *t, arena_printf(c->arena, "scalar '%s'", d->name));
+  bool open = !d->type && e->type == TY_LITERAL_INT;
+  e = check_coerce(c, e, *t, arena_printf(c->arena, "scalar '%s'", d->name));
+  if (open)
+    check_warn_of_quotient(c, d, e, "f64");
+  return e;
 }
 
 /* Element 0 of the array that holds the scalar. */
@@ -144,7 +163,9 @@ Expr *check_over(Checker *c, const Expr *e, const Env *env, const int64_t *shift
 /* The scalar that `d` updates, NULL after reporting. */
 static Symbol *updated(Checker *c, const Decl *d) {
   Symbol *s = symbols_find(&c->syms, d->name);
-  if (!s)
+  if (!s && check_name_with_level(c, d->name))
+    check_undefined(c, NULL, d->loc, d->name, NULL);
+  else if (!s)
     check_error(c, NULL, d->loc, "there is no scalar '%s'; declare it before: scalar %s = 0.0;", d->name, d->name);
   else if (s->kind != SYM_STATE && s->kind != SYM_BAD)
     check_error(c, NULL, d->loc, "'%s' is %s; only what 'scalar' declares is updated", d->name, symbol_words(s));
