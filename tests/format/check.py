@@ -1,5 +1,6 @@
 """check.py FOLDER [CLANG-FORMAT]: is every C file of the checkout in the style of .clang-format, with no line over 120 wide (clang-format
 lets a file's first comment pass), no C file of the product over 800 lines and no function over 60, and no line of a document over 140 wide?
+Has no text of the checkout a mark that git leaves in a file that two changes meet in?
 
 Tables and code in documents may be wider. Prints what is not as it should be, with what to do, and exits with 1.
 """
@@ -9,12 +10,25 @@ import subprocess
 import sys
 
 WIDTH, WIDTH_OF_C, LINES_OF_FILE, LINES_OF_FUNCTION = 140, 120, 800, 60
+TEXTS = [".md", ".c", ".h", ".def", ".py", ".stn", ".sir", ".kir", ".test", ".txt", ".cmake", ".yml"]
 FOLDERS = ["frontend", "ir", "passes", "backend", "driver", "tests", "examples"]
 
 
 def c_files(top):
     """All C sources and headers below the project's folders."""
     return sorted(str(p) for folder in FOLDERS for p in (top / folder).rglob("*.[ch]"))
+
+
+def texts(top):
+    """All texts of the checkout's first folder, and of the project's folders and docs."""
+    below = [p for folder in [*FOLDERS, "docs", "python", "include"] for p in (top / folder).rglob("*")]
+    return sorted(p for p in [*top.glob("*"), *below] if p.suffix in TEXTS and p.is_file())
+
+
+def marks_of_merges(path):
+    """Numbers of the lines with which git sets apart what two changes say of one place."""
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    return [number for number, line in enumerate(lines, 1) if re.match(r"(<{7}|>{7}|\|{7}) ", line)]
 
 
 def wide_lines(path):
@@ -45,6 +59,10 @@ def long_code(name, lines):
 def main():
     top, program = pathlib.Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else None
     bad = False
+    for path in texts(top):
+        for number in marks_of_merges(path):
+            print(f"{path}:{number}: a mark of a merge: decide what stands here")
+            bad = True
     for path in [*top.glob("*.md"), *(top / "docs").rglob("*.md"), *(top / "examples").rglob("*.md")]:
         for number in wide_lines(path):
             print(f"{path}:{number}: over {WIDTH} characters: break the line at a space")
