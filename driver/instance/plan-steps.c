@@ -41,19 +41,59 @@ bool program_counts_steps(const StcProgram *p, const char **what) {
   return *what != NULL;
 }
 
-/* Checks that the values of reductions which the steps use can be had after `step` steps. */
+/* Is reduction `r` of a repeat evaluated in each step before the stages after the repeat? It is if the repeat makes at
+ * least `every` rounds, which an `until` must not end earlier. */
+static bool is_evaluated(const Module *m, const Reduction *r) {
+  const Repeat *loop = &m->repeats[r->loop - 1];
+  bool sure = !loop->most.n && loop->most.c >= r->every;
+  for (int i = 0; i < m->nreductions; i++)
+    sure = sure && (m->reductions[i].loop != r->loop || !m->reductions[i].stop || m->reductions[i].every >= r->every);
+  for (int i = repeat_around(m, r->loop - 1); i >= 0; i = repeat_around(m, i))
+    sure = sure && !m->repeats[i].most.n && m->repeats[i].most.c > 0;
+  return sure;
+}
+
+/* The last stage of a step that may run before reduction `r` is evaluated in this step. INT32_MAX: any may. */
+static int32_t last_stage_before(const Module *m, const Reduction *r) {
+  if (!r->loop)
+    return INT32_MAX;
+  return is_evaluated(m, r) ? m->repeats[r->loop - 1].last : INT32_MAX;
+}
+
+/* Does a step of `m` use the value of reduction `r`, before it is evaluated in this step if it belongs to a repeat? */
+static bool uses_earlier_value(const Module *m, const Reduction *r) {
+  int32_t last = last_stage_before(m, r);
+  StepUse u = {.scalar = r->scalar};
+  for (int i = 0; i < m->nstencils; i++)
+    for (int k = 0; k < m->stencils[i].npieces && m->stencils[i].stage <= last; k++)
+      block_walk(m->stencils[i].pieces[k].body, note_use, &u);
+  for (int i = 0; i < m->nupdates; i++) /* an update runs before the stencils of its stage */
+    if (m->updates[i].stage <= last)
+      block_walk(m->updates[i].body, note_use, &u);
+  Bodies rest = bodies_of(m, CODE_REDUCTIONS | CODE_PROBES | CODE_KERNELS);
+  for (Block *b; (b = bodies_next(&rest));)
+    block_walk(b, note_use, &u);
+  return u.found;
+}
+
+/* Checks that the values of reductions which the steps use are known after `step` steps. */
 static StcStatus check_reductions(StcPlan *p, int64_t step) {
   const Module *m = p->program->module;
   for (int i = 0; i < m->nreductions; i++) {
     const Reduction *r = &m->reductions[i];
-    StepUse u = {.scalar = r->scalar};
-    note_uses(m, &u);
-    if (step % r->every && u.found)
+    if (r->loop ? step == 0 || !uses_earlier_value(m, r) : step % r->every == 0 || !uses_earlier_value(m, r))
+      continue;
+    if (r->loop)
       return diag_error(p->w.diags, r->loc,
-                        "the first step %lld is between two evaluations of %s, whose value the steps use: go on from a "
-                        "multiple of %lld",
-                        (long long)step, r->name, (long long)r->every),
+                        "a run cannot begin at step %lld: steps use the value of %s before repeat %s evaluates it, so "
+                        "they need the value of the step before; go on from a checkpoint of stc run, which has it",
+                        (long long)step, r->name, m->repeats[r->loop - 1].name),
              STC_USAGE;
+    return diag_error(p->w.diags, r->loc,
+                      "the first step %lld is between two evaluations of %s, whose value the steps use: go on from a "
+                      "multiple of %lld",
+                      (long long)step, r->name, (long long)r->every),
+           STC_USAGE;
   }
   return STC_OK;
 }
