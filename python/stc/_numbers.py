@@ -28,6 +28,13 @@ def whole(name: str, value: Any, least: int, most: int = I64) -> int:
     return number
 
 
+def flag(name: str, value: Any) -> bool:
+    """True or False, or 1 or 0; no text, of which "no" would count as true."""
+    if isinstance(value, (bool, np.bool_, int, np.integer)) and value in (0, 1):
+        return bool(value)
+    raise TypeError(f"{name}={value!r}: True or False is wanted, and this is of type {type(value).__name__}")
+
+
 def wholes(name: str, value: Any, least: int, most: int = I64, rank: int = 3) -> Tuple[int, ...]:
     """An integer, or up to `rank` of them, one for each dimension."""
     if isinstance(value, (str, bytes, Mapping)) or not hasattr(value, "__iter__") or np.ndim(value) == 0:

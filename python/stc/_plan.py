@@ -169,6 +169,7 @@ class _Fixed(dict):
         return dict, (dict(self),)
 
 
+@running.in_turn
 class Plan(Owner):
     """A program on a device with fixed params. Program.plan makes it.
 
@@ -213,12 +214,13 @@ class Plan(Owner):
                                         lambda: lib.stc_plan_new(program._handle, names, n, defines, c.byref(handle)),
                                         lambda: lib.stc_plan_free(handle))
         self._context.check(status)
-        self._handle: Any = handle
+        self._open: Any = handle                # None: the plan is closed
         self._device = device
         self._arrays: Dict[str, np.ndarray] = {}
         self._probes: Dict[str, List[Tuple[int, np.ndarray]]] = {}
         self._kept: Dict[Tuple[int, int], Any] = {}
         self._frames: Dict[str, Tuple[Any, Any]] = {}
+        self._turn = threading.RLock()          # whose turn it is: see running.in_turn
         self._giving: Optional[int] = None      # the thread in which a function makes a frame
         self._series: Dict[str, List[Tuple[int, Any]]] = {}
         self._warned: Set[str] = set()          # reductions and probes that NaN has been told of
@@ -320,11 +322,17 @@ class Plan(Owner):
     def _stop(self) -> None:
         lib.stc_plan_stop(self._handle, True)
 
+    @property
+    def _handle(self) -> Any:
+        """The library's plan. All calls take it from here, so none is made for a plan that is closed."""
+        if self._open is None:
+            raise error(2, [Message("error", None, 0, 0, None, f"the plan of {self.program.name} is closed: program.plan(...) makes another one")])
+        return self._open
+
     def _settle(self) -> None:
         """Waits for a call that did not end soon when it was stopped: the plan is at a whole time step then, or says that it is not. So it does for
         one that another thread makes, which goes on to its end."""
-        if self._handle is None:
-            raise error(2, [Message("error", None, 0, 0, None, f"the plan of {self.program.name} is closed: program.plan(...) makes another one")])
+        self._handle
         if self._giving == threading.get_ident():
             raise error(2, [Message("error", None, 0, 0, None, "a function that makes a frame cannot use the plan that it makes it for, which waits for it")])
         call = self._call
@@ -342,7 +350,7 @@ class Plan(Owner):
 
     def _stop_for_good(self) -> None:
         """Python ends: nothing may be under way behind that."""
-        if self._handle is None:
+        if self._open is None:
             return
         self._stop()
         call = self._call
@@ -368,11 +376,11 @@ class Plan(Owner):
 
     def close(self) -> None:
         """Stops what is under way and gives back the plan's memory, but what arrays show, as soon as they are gone. The plan is of no use then."""
-        if self._handle is not None:
+        if self._open is not None:
             self._settle()
             if self._window is not None:        # the library closes it with the plan, behind a run in the background, which is stopped
                 self._window._forget()
-            self._handle = self._life = None
+            self._open = self._life = None
             self._kept.clear()
             self._arrays.clear()
 
@@ -803,7 +811,7 @@ class Plan(Owner):
     def busy(self) -> bool:
         """Is a run under way that nobody waited for?"""
         call = self._call
-        return call is not None and not call.ended.is_set() or bool(lib.stc_plan_busy(self._handle))
+        return call is not None and not call.ended.is_set() or (self._open is not None and bool(lib.stc_plan_busy(self._handle)))
 
     def view(self, address: Optional[str] = None, *, height: int = 640) -> View:
         """Opens a window into the plan's runs, before the first of them or later: a page on this computer that shows fields, curves and speed while
@@ -894,7 +902,7 @@ class Plan(Owner):
         return self.program.explain(*options, device=text_of(lib.stc_plan_device(self._handle)) if at_hand else None, **self._params)
 
     def __repr__(self) -> str:
-        if self._handle is None:
+        if self._open is None:
             return f"Plan({self.program.name!r}, closed)"
         params = "".join(f", {name}={value!r}" for name, value in self.params.items())
         return f"Plan({self.program.name!r}, device={text_of(lib.stc_plan_device(self._handle))!r}, schedule={self.schedule!r}{params})"

@@ -17,7 +17,7 @@ from . import _arrays as arrays, _knobs
 from ._context import Context, text_of
 from ._errors import InputError, Message, Owner, error
 from ._library import TYPES, CArray, COptions, lib, strings
-from ._numbers import I64, defines as param_words, text, whole, wholes
+from ._numbers import I64, defines as param_words, flag, text, whole, wholes
 from ._plan import Plan, device_names
 
 if TYPE_CHECKING:
@@ -60,7 +60,8 @@ def _options(real, members, schedule, knobs, grid, opt_level, contract, fast_mat
     o.members = 0 if members is None else whole("members", members, 1, I64)
     o.opt_level = 0 if opt_level is None else whole("opt_level", opt_level, 0, 3) + 1
     o.check_finite = int(check_finite) if isinstance(check_finite, bool) else whole("check_finite", check_finite, 0)
-    o.no_contract, o.fast_math, o.no_hoist, o.no_cache, o.check_bounds = not contract, fast_math, not hoist, not cache, check_bounds
+    o.no_contract, o.no_hoist, o.no_cache = not flag("contract", contract), not flag("hoist", hoist), not flag("cache", cache)
+    o.fast_math, o.check_bounds = flag("fast_math", fast_math), flag("check_bounds", check_bounds)
     o.defines, o.ndefines = strings(param_words(defines))
     return o, words
 

@@ -3,11 +3,12 @@ thread is in the call."""
 from __future__ import annotations
 
 import atexit
+import functools
 import os
 import queue
 import threading
 import weakref
-from typing import Any, Callable, List
+from typing import Any, Callable, List, Type, TypeVar
 
 GRACE = 0.15                    # seconds that a call has to end after it was told to stop, before the main thread goes on without it
 _idle: List["_Worker"] = []
@@ -65,6 +66,37 @@ class _Worker(threading.Thread):
             _idle.append(self)
 
 
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+_Class = TypeVar("_Class")
+_SPECIAL = ("__call__", "__contains__", "__getitem__", "__setitem__", "_get", "_is_set", "_to_dlpack")
+_FREE = ("busy", "device", "program")       # they ask nothing of libstc's that a run changes
+
+
+def _in_turn(method: _Method) -> _Method:
+    """The method of a plan, which waits while another thread is in one. Where a function makes a frame it does not wait: the run waits for that
+    function, and the method says so. Nor does it when Python ends: a thread may have been left in the middle of a method."""
+    @functools.wraps(method)
+    def waiting(plan: Any, *given: Any, **named: Any) -> Any:
+        if _python_ends or plan._giving == threading.get_ident():
+            return method(plan, *given, **named)
+        with plan._turn:
+            return method(plan, *given, **named)
+    return waiting  # type: ignore[return-value]
+
+
+def in_turn(plan_class: Type[_Class]) -> Type[_Class]:
+    """Has the class's methods and properties wait for each other, by the lock `_turn` of each object: libstc's calls let other threads go on, and
+    two of them must not be in one plan."""
+    for name, of in list(vars(plan_class).items()):
+        if name in _FREE or (name.startswith("_") and name not in _SPECIAL):
+            continue
+        if isinstance(of, property):
+            setattr(plan_class, name, property(of.fget and _in_turn(of.fget), of.fset and _in_turn(of.fset), doc=of.__doc__))
+        elif callable(of):
+            setattr(plan_class, name, _in_turn(of))
+    return plan_class
+
+
 def is_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
@@ -106,4 +138,11 @@ def _end() -> None:
 
 
 atexit.register(_end)
-os.register_at_fork(after_in_child=_idle.clear)
+def _begin_child() -> None:
+    """In a process that a fork made, where the other threads are not: no worker is there, and nobody is in a plan."""
+    _idle.clear()
+    for plan in _all(_plans):
+        plan._turn = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_begin_child)

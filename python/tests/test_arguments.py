@@ -54,6 +54,15 @@ def test_options_that_are_integers(name, least, beyond):
                 stc.compile(COUNT, **{name: n})
 
 
+@pytest.mark.parametrize("name", ["contract", "fast_math", "hoist", "cache", "check_bounds"])
+def test_options_that_are_true_or_false(name):
+    for wrong in "no", "", None, 2, -1, 0.0, []:
+        with pytest.raises(TypeError, match=f"{name}=.*: True or False is wanted"):
+            stc.compile(COUNT, **{name: wrong})
+    for right in True, np.bool_(False), 0, 1:
+        stc.compile(COUNT, **{name: right})
+
+
 def test_texts():
     for name in "real", "schedule", "edges", "barriers", "tiles", "fuse", "repeats", "passes", "arch":
         with pytest.raises(TypeError, match=f"{name}=5: a text is wanted"):

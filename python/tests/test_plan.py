@@ -1,8 +1,10 @@
 """Programs and plans as docs/python.md describes them, on ref, sim and host."""
 import gc
+import os
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -242,6 +244,46 @@ def test_background_and_threads(heat_text, heat_numpy):
         t.join()
     for r in results:
         np.testing.assert_allclose(r, want, rtol=1e-5)
+
+
+def test_threads_take_turns_at_one_plan(heat_text):
+    """Short runs, which no other thread sees begin, between looks, assignments and other short runs."""
+    run, failed = stc.compile(heat_text).plan(device="host:1"), []
+    run["A"] = 1
+
+    def work(i):
+        try:
+            for _ in range(40):
+                run(2)
+                run["A"].sum()
+                assert run.step % 2 == 0
+                run["A"] = i
+        except BaseException as e:
+            failed.append(repr(e))
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not failed and run.step == 6 * 40 * 2, failed
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")     # of forks beside threads
+def test_a_fork_while_another_thread_is_in_a_plan(heat_text):
+    run = stc.compile(heat_text).plan(device="host:1")
+    run["A"] = 1
+    run(1)
+    other = threading.Thread(target=run, args=(200000,))
+    other.start()
+    while run._turn.acquire(blocking=False):
+        run._turn.release()
+        time.sleep(0.001)
+    child = os.fork()
+    if not child:
+        os._exit(not run._turn.acquire(blocking=False))
+    assert os.waitpid(child, 0)[1] == 0
+    other.join()
 
 
 def test_nothing_leaks(heat_text):

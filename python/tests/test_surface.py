@@ -76,6 +76,12 @@ def test_close():
         with pytest.raises(stc.OptionError, match="is closed"):
             use()
     run.close()
+    assert not run.busy
+    for name in dir(run):           # none ends the process
+        try:
+            repr(getattr(run, name))
+        except stc.OptionError as e:
+            assert "is closed" in str(e), name
 
     def resident():
         gc.collect()
