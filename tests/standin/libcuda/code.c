@@ -23,14 +23,15 @@ typedef struct Names {
   int n, room, last[HASHES];
 } Names;
 
-/* What is read. gone: the labels of branches, by number. scope: a number for names without % or $ between braces. */
+/* What is read. gone: the labels of branches, by number. called: the functions that are. scope: a number for names
+ * without % or $ between braces. function: whose registers are meant; NULL: the kernel's. */
 typedef struct Reader {
-  Names registers, places, labels, gone;
+  Names registers, places, labels, gone, called;
   Instruction *list;
   int n, room, scope, scopes;
   size_t shared, local, nconstants;
   char *constants;
-  const char *ptx, *entry;
+  const char *ptx, *entry, *function;
   bool wrong;
 } Reader;
 
@@ -61,10 +62,16 @@ static Name *add_name(Names *names, const char *text, int64_t value) {
   return x;
 }
 
-/* The name as it is in the scope. */
+/* Where functions put what they return. */
+static const char returned[] = "func_retval0";
+
+/* The name as it is in the scope; of a register, as it is in the function. */
 static void in_scope(const Reader *r, const char *text, char out[96]) {
-  bool own = r->scope && text[0] != '%' && text[0] != '$' && text[0] != '_';
-  snprintf(out, 96, own ? "%s@%d" : "%s", text, r->scope);
+  bool own = r->scope && !strchr("%$_", text[0]) && strcmp(text, returned) != 0;
+  if (r->function && text[0] == '%')
+    snprintf(out, 96, "%s@%s", text, r->function);
+  else
+    snprintf(out, 96, own ? "%s@%d" : "%s", text, r->scope);
 }
 
 /* A register's number; it is made when it is first seen. */
@@ -195,6 +202,7 @@ static const struct {
            {"lop3", OP_LOP3},
            {"bfe", OP_BFE},
            {"prmt", OP_PRMT},
+           {"shf", OP_SHF},
            {"trap", OP_TRAP},
            {"griddepcontrol", OP_NOTHING},
            {"fence", OP_NOTHING},
@@ -236,7 +244,9 @@ static const char *const asked[WORDS] = {[WORD_TRY_WAIT] = "try_wait",
                                          [WORD_RZI] = "rzi",
                                          [WORD_RMI] = "rmi",
                                          [WORD_RPI] = "rpi",
-                                         [WORD_RNI] = "rni"};
+                                         [WORD_RNI] = "rni",
+                                         [WORD_L] = "l",
+                                         [WORD_WRAP] = "wrap"};
 
 /* A type's name, "u32"; kind 0: it is none. */
 static Scalar type_of(const char *word) {
@@ -296,6 +306,41 @@ static char *operand_end(char *s) {
   return s;
 }
 
+static void add_instruction(Reader *r, const Instruction *in) {
+  if (r->n == r->room)
+    r->list = realloc(r->list, sizeof *r->list * (size_t)(r->room = r->room * 2 + 256));
+  r->list[r->n++] = *in;
+}
+
+/* Has a register of the first name be what one of the second is. */
+static void add_move(Reader *r, const char *to, const char *from) {
+  Instruction in = {.word = {"mov", "b64"}, .nwords = 2, .op = OP_MOV, .type = {'b', 8}, .noperands = 2, .guard = -1};
+  in.target = -1;
+  in.operand[0] = read_single(r, to);
+  in.operand[1] = read_single(r, from);
+  add_instruction(r, &in);
+}
+
+/* Reads "(retval0), NAME, (param0, param1)", a call of a function of the PTX: arguments and result are registers.
+ * False: it is something else. */
+static bool read_call(Reader *r, const char *s) {
+  Instruction in = {.word = {"call"}, .nwords = 1, .op = OP_CALL, .guard = -1, .target = r->gone.n};
+  char result[96], name[64], given[256], argument[96], *save;
+  if (sscanf(s, " (%95[^)]), %63[^ ,], (%255[^)])", result, name, given) != 3)
+    return false;
+  int n = 0;
+  for (char *t = strtok_r(given, ", ", &save); t; t = strtok_r(NULL, ", ", &save)) {
+    snprintf(argument, sizeof argument, "%s_param_%d", name, n++);
+    add_move(r, argument, t);
+  }
+  add_name(&r->gone, name, 0);
+  add_instruction(r, &in);
+  add_move(r, result, returned);
+  if (!find_name(&r->called, name))
+    add_name(&r->called, name, 0);
+  return true;
+}
+
 /* Reads an instruction without its semicolon. */
 static void read_instruction(Reader *r, char *s) {
   Instruction in = {.guard = -1, .target = -1};
@@ -311,6 +356,8 @@ static void read_instruction(Reader *r, char *s) {
   if (*operands)
     *operands++ = 0;
   read_words(&in, s);
+  if (in.op == OP_CALL && in.guard < 0 && read_call(r, operands))
+    return;
   for (char *o = operands, *end; *(o += strspn(o, " \t")) && in.noperands < MAX_OPERANDS; o = end) {
     end = operand_end(o);
     if (*end)
@@ -329,11 +376,10 @@ static void read_instruction(Reader *r, char *s) {
       in.operand[in.noperands++] = read_operand(r, o);
     }
   }
-  if (in.op == OP_ST && in.space == 'p') /* an argument of a call: a register of that name */
+  /* An argument of a call, or its result: a register of that name. */
+  if (in.space == 'p' && (in.op == OP_ST || (in.op == OP_LD && in.operand[1].kind == OPERAND_REGISTER)))
     in.op = OP_MOV;
-  if (r->n == r->room)
-    r->list = realloc(r->list, sizeof *r->list * (size_t)(r->room = r->room * 2 + 256));
-  r->list[r->n++] = in;
+  add_instruction(r, &in);
 }
 
 /* ---------------------------------------------------------------- a kernel */
@@ -456,15 +502,39 @@ static char *without_comments(const char *s, const char *end) {
   return out;
 }
 
-/* Finds where branches go. */
+/* Reads what is between the braces. */
+static void read_body(Reader *r, const char *body, const char *end) {
+  char *text = without_comments(body + 1, end), *save;
+  read_variables(r, body, end, ".local", &r->local);
+  for (char *s = strtok_r(text, ";", &save); s; s = strtok_r(NULL, ";", &save))
+    read_piece(r, s);
+  free(text);
+}
+
+/* Reads the functions that are called, and those that they call; one that is not found has no label. */
+static void read_called(Reader *r) {
+  for (int i = 0; i < r->called.n; i++) {
+    char head[96], name[96];
+    snprintf(name, sizeof name, "%s", r->called.list[i].text);
+    snprintf(head, sizeof head, " %.90s(", name);
+    const char *s = strstr(r->ptx, head), *body = s ? strchr(s, '{') : NULL, *end = body ? strstr(body, "\n}\n") : NULL;
+    if (!end)
+      continue;
+    add_name(&r->labels, name, r->n);
+    r->function = name;
+    read_body(r, body, end);
+  }
+  r->function = NULL;
+}
+
+/* Finds where branches and calls go. */
 static bool find_targets(Reader *r) {
   for (int i = 0; i < r->n; i++) {
     Instruction *in = &r->list[i];
-    const Name *label = in->op == OP_BRA ? find_name(&r->labels, r->gone.list[in->target].text) : NULL;
-    if (in->op == OP_OTHER || (in->op == OP_BRA && !label))
-      return fault("PTX that the stand-in does not know: %s %s", in->word[0],
-                   in->op == OP_BRA ? r->gone.list[in->target].text : ""),
-             false;
+    const char *to = in->target >= 0 ? r->gone.list[in->target].text : NULL;
+    const Name *label = to ? find_name(&r->labels, to) : NULL;
+    if (in->op == OP_OTHER || (to && !label))
+      return fault("PTX that the stand-in does not know: %s %s", in->word[0], to ? to : ""), false;
     if (label)
       in->target = (int)label->value;
   }
@@ -481,14 +551,11 @@ Code *code_read(const char *ptx, const char *entry) {
   read_variables(&r, ptx, first, ".shared", &r.shared);
   read_variables(&r, body, end, ".shared", &r.shared);
   read_variables(&r, ptx, ptx + strlen(ptx), ".shared", &r.shared);
-  read_variables(&r, body, end, ".local", &r.local);
   place_given(&r);
   read_constants(&r);
   read_arguments(&r, entry, body);
-  char *text = without_comments(body + 1, end), *save;
-  for (char *s = strtok_r(text, ";", &save); s; s = strtok_r(NULL, ";", &save))
-    read_piece(&r, s);
-  free(text);
+  read_body(&r, body, end);
+  read_called(&r);
   if (find_targets(&r)) {
     c = malloc(sizeof *c);
     *c = (Code){r.list, r.n, r.registers.n, r.shared, r.local, r.constants, r.nconstants};
@@ -500,6 +567,7 @@ Code *code_read(const char *ptx, const char *entry) {
   free(r.places.list);
   free(r.labels.list);
   free(r.gone.list);
+  free(r.called.list);
   return c;
 }
 

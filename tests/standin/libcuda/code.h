@@ -5,7 +5,7 @@
  *   numbers.c   what one instruction makes of its operands
  *   run.c       runs a kernel: threads, barriers, shared memory, copies
  *
- * It knows as much of PTX as stc makes of programs without functions such as sin. */
+ * It knows as much of PTX as stc makes of programs, with functions such as sin inlined or called. */
 #ifndef STC_TESTS_STANDIN_CODE_H
 #define STC_TESTS_STANDIN_CODE_H
 
@@ -111,6 +111,7 @@ enum {
   OP_LOP3,
   OP_BFE,
   OP_PRMT,
+  OP_SHF,
   OP_TRAP
 };
 enum { COMPARE_EQ, COMPARE_NE, COMPARE_LT, COMPARE_LE, COMPARE_GT, COMPARE_GE, COMPARE_NUM, COMPARE_NAN, COMPARES };
@@ -141,6 +142,8 @@ enum {
   WORD_RMI,
   WORD_RPI,
   WORD_RNI,
+  WORD_L,
+  WORD_WRAP,
   WORDS
 };
 

@@ -265,6 +265,14 @@ static uint64_t extracted(const Instruction *in, const uint64_t *x) {
   return n < 64 ? a & (((uint64_t)1 << n) - 1) : a;
 }
 
+/* shf: 32 bits of 64 that are shifted, the upper ones to the left, the lower ones to the right; by at most 32 where it
+ * does not say "wrap". */
+static uint64_t funnelled(const Instruction *in, const uint64_t *x) {
+  uint64_t all = (x[0] & 0xffffffff) | x[1] << 32, by = (uint32_t)x[2];
+  by = has_word(in, WORD_WRAP) ? by & 31 : by < 32 ? by : 32;
+  return (has_word(in, WORD_L) ? all << by >> 32 : all >> by) & 0xffffffff;
+}
+
 bool compute(const Instruction *in, const uint64_t *x, uint64_t *out) {
   switch (in->op) {
   case OP_MOV: return *out = x[0], true;
@@ -273,6 +281,7 @@ bool compute(const Instruction *in, const uint64_t *x, uint64_t *out) {
   case OP_CVT: return converts(in, x, out);
   case OP_LOP3: return *out = looked_up(x), true;
   case OP_PRMT: return *out = permuted(x), in->nwords == 2;
+  case OP_SHF: return *out = funnelled(in, x), true;
   case OP_BFE: return *out = extracted(in, x), in->type.kind != 'p';
   default: return is_floating(in->type) ? floats(in, x, out) : integers(in, x, out);
   }

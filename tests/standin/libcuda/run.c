@@ -12,10 +12,14 @@
  * all of its cluster; it tries something again and again that another one must do first; something is wrong. */
 typedef enum State { STATE_READY, STATE_ENDED, STATE_WARP, STATE_BLOCK, STATE_CLUSTER, STATE_TRIES, STATE_WRONG } State;
 
-/* A thread; arrived: at which barrier of the block, and how many it waits for. */
+/* Functions that call each other, at most. */
+enum { MOST_CALLS = 8 };
+
+/* A thread; back: where those that call functions go on; arrived: at which barrier of the block, and how many it waits
+ * for. */
 typedef struct Thread {
   State state;
-  int at;
+  int at, back[MOST_CALLS], ncalls;
   unsigned place[3], barrier, wanted;
   uint64_t *registers;
   char *local;
@@ -287,7 +291,7 @@ static State arrives(Block *b, Thread *t, const Instruction *in) {
   return STATE_BLOCK;
 }
 
-/* cudaGraphSetConditional, the only function that there is. */
+/* cudaGraphSetConditional, the only function that is the driver's. */
 static State calls(Block *b, Thread *t, const Instruction *in) {
   bool fine =
       in->noperands == 3 && set_condition(value(b, t, &in->operand[1], 0), (unsigned)value(b, t, &in->operand[2], 0));
@@ -327,6 +331,11 @@ static long run_thread(Block *b, Thread *t) {
       t->at++;
     } else if (in->op == OP_BRA) {
       t->at = in->target;
+    } else if (in->op == OP_CALL && in->target >= 0 && t->ncalls < MOST_CALLS) {
+      t->back[t->ncalls++] = t->at + 1;
+      t->at = in->target;
+    } else if (in->op == OP_RET && t->ncalls) {
+      t->at = t->back[--t->ncalls];
     } else {
       t->state = step(b, t, in);
       t->at += t->state == STATE_READY || t->state == STATE_TRIES;
