@@ -37,6 +37,13 @@ bool body_looks_around(const Module *m, const Box *box, const Block *body) {
   return false;
 }
 
+bool update_is_watched(const Update *u) {
+  bool watched = false;
+  for (const Op *op = u->body->first; op; op = op->next)
+    watched = watched || op->code == OP_ACCESS || (op_info[op->code].flags & OPF_INEXACT);
+  return watched;
+}
+
 /* The number of a plan's value field; of one for rows, that of all its fields. */
 static int value_field(const StcPlan *q) { return q->module->nfields - (q->module->nreductions ? 0 : 1); }
 
@@ -63,12 +70,13 @@ static StcStatus take_memory(const StcPlan *p, StcPlan *q) {
   return s;
 }
 
-/* Do the parts of this rank give the values of rows of reduction `k`? */
+/* Do the parts of this rank give the values of rows of reduction `k`? Of an update over a point they give the value. */
 static bool gives_rows(const StcPlan *p, int k) {
   const Split *s = p->split;
   const Module *m = p->program->reference;
-  return (k < m->nreductions || k >= m->nreductions + m->nprobes) && s->rank > 1 && s->parts[s->rank - 1] == 1 &&
-         !p->device.kind->whole;
+  int update = k - m->nreductions - m->nprobes;
+  bool reduces = k < m->nreductions || (update >= 0 && !update_is_point(&m->updates[update]));
+  return reduces && s->rank > 1 && s->parts[s->rank - 1] == 1 && !p->device.kind->whole;
 }
 
 /* The body of number `k` of reductions, probes and updates, and what it is over. */
@@ -78,17 +86,12 @@ static const Block *watched_body(const Module *m, int k, const Box **box) {
   return probe < 0 ? m->reductions[k].body : update < 0 ? m->probes[probe].body : m->updates[update].body;
 }
 
-/* Do parts look at number `k`? Where a rank has the whole grid only at what is within steps; never at what reads no
- * field within one. */
+/* Do parts look at number `k`? Where a rank has the whole grid only at what is within steps. */
 static bool is_needed(const StcPlan *p, int k) {
   const Module *m = p->program->reference;
-  const Box *box;
-  bool reads = false;
   if (k < m->nreductions + m->nprobes)
     return p->split->lean || (k < m->nreductions && m->reductions[k].loop);
-  for (const Op *op = watched_body(m, k, &box)->first; op; op = op->next)
-    reads = reads || op->code == OP_ACCESS;
-  return reads;
+  return update_is_watched(&m->updates[k - m->nreductions - m->nprobes]);
 }
 
 StcStatus watching_open(StcPlan *p, const char *cut) {

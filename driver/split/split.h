@@ -260,6 +260,9 @@ void split_lend_array(StcPlan *q, int i, const StcPlan *part);
 void split_lend_reductions(StcPlan *q, const StcPlan *p);
 /* Does a body on the points of `box` read anything but cells at its own point? (evaluate.c) */
 bool body_looks_around(const Module *m, const Box *box, const Block *body);
+/* Do parts make the update? Those that look at a field do, and those that call functions, such as sin, whose bits are
+ * those of the device that computes them: other ones would be made otherwise than on one device. (evaluate.c) */
+bool update_is_watched(const Update *u);
 /* Is something due now that looks at other points than its own, so that ghost cells must be up to date? Evaluates what
  * is due of reductions and, if `probes`, before them probes. All ranks call it, and all get the same. */
 bool watching_needs_ghosts(const StcPlan *p);

@@ -7,9 +7,9 @@
  * Each stage of the step has a program of its own for a part (ir/stages.h; passes/stencil/distribute-stages.c), here a
  * phase, whose plan works on the fields of the part's plan; that one is of the first phase. Between phases rank 0
  * combines what updates and reductions reduce, so that all take the same values and the same branch;
- * updates that look at no field each rank computes by itself, by the reference. Ghost cells are exchanged before a
- * phase that looks at other points once they are too old for it, and behind one that computes a coarser level of the
- * grid from the finest: all parts have all of those. */
+ * updates that look at no field and call no functions each rank computes by itself, by the reference. Ghost cells are
+ * exchanged before a phase that looks at other points once they are too old for it, and behind one that computes a
+ * coarser level of the grid from the finest: all parts have all of those. */
 #ifndef STC_SPLIT_PHASES_H
 #define STC_SPLIT_PHASES_H
 

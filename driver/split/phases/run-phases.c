@@ -111,14 +111,6 @@ static int64_t run_phase(Step *t, int k, int64_t most) {
 
 /* ---------------------------------------------------------------- updates and reductions */
 
-/* Does the update read a field? */
-static bool reads_field(const Update *u) {
-  for (const Op *op = u->body->first; op; op = op->next)
-    if (op->code == OP_ACCESS)
-      return true;
-  return false;
-}
-
 /* All parts are done; ghost cells are as watch `k` needs them. */
 static void get_ready(Step *t, int k) {
   StcPlan *p = t->p;
@@ -137,7 +129,7 @@ static void make_update(Step *t, int u) {
   int64_t n = update->each ? grid_members(m, p->scalars) : 1;
   Const *values = split_must_have(p, "the values of an update", (double)n * sizeof *values);
   memset(values, 0, (size_t)n * sizeof *values);
-  if (reads_field(update)) {
+  if (update_is_watched(update)) {
     int k = m->nreductions + m->nprobes + u;
     get_ready(t, k);
     t->s = watching_value(p, k, t->s, values);
