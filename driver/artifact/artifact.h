@@ -12,6 +12,7 @@
  *     header-launch.c     how a kernel is launched, as C text
  *     header-live.c       which of its blocks have something to do
  *     header-host.c       the host program
+ *     header-gradient.c   the whole gradient, by both programs' functions
  *     weights.c           weights of differences on points that lie unevenly
  *     outside.c           functions for callers in other files
  *     launcher-calls.c    calls of a GPU

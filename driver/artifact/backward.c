@@ -111,6 +111,8 @@ static StcStatus compile_text(void *arg) {
   add_defines(p, &o);
   const char *name = arena_printf(p->w.arena, "%s.back.sir", p->name);
   StcStatus s = stc_compile_string(p->w.context, name, a->text, &o, &p->backward);
+  if (!s)
+    p->backward->forward = p;
   return s ? s : stc_program_emit(p->backward, STC_EMIT_OBJ, &bytes, NULL);
 }
 

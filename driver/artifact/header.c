@@ -601,6 +601,8 @@ char *header_text(Workspace *ws, const StcProgram *p, const Module *m) {
   header_params(&w);
   header_scalars(&w);
   header_runs(&w);
+  if (p->forward)
+    header_gradient(&w, p->forward, p->forward->kernels);
   str_add(&w.s, "#endif\n");
   return w.s.s;
 }

@@ -101,6 +101,11 @@ void header_each_weights(TextWriter *w, int array, EachFunction *each);
 void header_fill_values(TextWriter *w, int array);
 void header_each_values(TextWriter *w, int array, EachFunction *each);
 
+/* ---------------------------------------------------------------- header-gradient.c */
+
+/* The function for the whole gradient, in the header of the backward program: `m` are the kernels of the program. */
+void header_gradient(TextWriter *w, const StcProgram *forward, const Module *m);
+
 /* ---------------------------------------------------------------- launcher-calls.c */
 
 /* The launch function of `k`. */

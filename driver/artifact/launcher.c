@@ -118,6 +118,9 @@ char *launcher_header_text(Workspace *ws, const StcProgram *p, const Module *m, 
            w.p, w.p);
   header_params(&w);
   header_each_function(&w, prototype);
-  str_add(&w.s, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
+  str_add(&w.s, "\n#ifdef __cplusplus\n}\n#endif\n");
+  if (p->forward)
+    header_gradient(&w, p->forward, p->forward->kernels);
+  str_add(&w.s, "#endif\n");
   return w.s.s;
 }

@@ -160,7 +160,14 @@ static char *make_launcher(StcProgram *p, const Module *m) {
 }
 
 StcStatus stc_program_manifest(StcProgram *p, const char **json) { return emit_text(p, make_manifest, json); }
-StcStatus stc_program_header(StcProgram *p, const char **text) { return emit_text(p, make_header, text); }
+
+/* Makes the program's kernels. */
+static StcStatus kernels_guarded(void *arg) { return program_kernels(arg) ? STC_OK : STC_INPUT; }
+
+StcStatus stc_program_header(StcProgram *p, const char **text) {
+  StcStatus s = p->forward ? workspace_guard(&p->forward->w, kernels_guarded, p->forward) : STC_OK;
+  return s ? s : emit_text(p, make_header, text);
+}
 
 /* Writes the plan. */
 static StcStatus plan_guarded(void *arg) {

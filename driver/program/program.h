@@ -224,6 +224,7 @@ struct StcProgram {
   bool tried_backward;                 /* stc_program_backward has been called: */
   StcProgram *backward;                /* what it gave, NULL: there is none */
   const struct BackwardFacts *adjoint; /* and what a launcher of that must know */
+  StcProgram *forward;                 /* the program whose `backward` this one is, or NULL */
 };
 
 /* The same program for a part of the grid, cut along the dimensions that `cut` names, as pass distribute has them.
