@@ -166,16 +166,65 @@ static bool lowered_time(PassContext *c, const Module *m, const Schedule *s, con
   return ok;
 }
 
+/* A tile that was lowered: the level of its module that is not repeated, which copies of it share (module_trial). */
 struct ModelEntry {
   Schedule s;
   int64_t size[MAX_RANK];
+  EdgesAsked edges;
+  int32_t n;
+  const Stencil *level;
   bool ok;
   ScheduleTime time;
 };
 
-/* Are both lowered alike? */
-static bool same_tiles(const Schedule *a, const Schedule *b) {
-  return a->family == b->family && schedule_same(a, b, KNOBS_NUMBERS | KNOBS_WORDS);
+/* `text`, or none. */
+static const char *text_of(const char *text) { return text ? text : ""; }
+
+/* Are the launches of both mapped alike? What a plan says of the steps that remain makes no kernel that is looked at,
+ * and cuts are what stencils say of them. */
+static bool same_mapping(const Schedule *a, const Schedule *b) {
+  int n = a->ngroups > 1 ? a->ngroups : 1, m = b->ngroups > 1 ? b->ngroups : 1;
+  bool same = n == m && a->family == b->family && schedule_same(a, b, KNOBS_NUMBERS | KNOBS_WORDS) &&
+              memcmp(a->map, b->map, sizeof a->map) == 0 && strcmp(text_of(a->repeats), text_of(b->repeats)) == 0;
+  for (int i = 0; i < n && n > 1 && same; i++)
+    same = same_mapping(&a->groups[i], &b->groups[i]);
+  return same;
+}
+
+/* Do both lower the same stencils, cut alike, to the same launches? */
+static bool same_question(const ModelEntry *a, const ModelEntry *b) {
+  bool same = a->edges == b->edges && a->n == b->n && memcmp(a->size, b->size, sizeof a->size) == 0 &&
+              same_mapping(&a->s, &b->s);
+  for (int i = 0; i < a->n && same; i++)
+    same = a->level[i].pieces == b->level[i].pieces && a->level[i].group == b->level[i].group;
+  return same;
+}
+
+/* The entry of the cache that answers question `of`; NULL: there is none. */
+static const ModelEntry *answered(const ModelCache *cache, const ModelEntry *of) {
+  for (int i = 0; cache && i < cache->n; i++)
+    if (same_question(&cache->entries[i], of))
+      return &cache->entries[i];
+  return NULL;
+}
+
+/* lowered_time, of each tile of one launch once. */
+static bool time_once(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, EdgesAsked edges,
+                      ScheduleTime *out) {
+  ModelEntry own = {.s = *s, .edges = edges, .level = m->stencils};
+  last_level(m, &own.n);
+  if (size && size[0])
+    memcpy(own.size, size, sizeof own.size);
+  const ModelEntry *known = answered(c->cache, &own);
+  if (known) {
+    *out = known->time;
+    return known->ok;
+  }
+  own.ok = lowered_time(c, m, s, size, edges, &own.time);
+  if (c->cache)
+    ARENA_PUSH(c->arena, c->cache->entries, c->cache->n, own);
+  *out = own.time;
+  return own.ok;
 }
 
 /* Words that a thread lacks are many from this part of its registers on: few are loaded again beside other work. */
@@ -184,24 +233,12 @@ enum { MANY_SPILLED = 16 };
 bool schedule_lacks_many(const ScheduleTime *time) { return MANY_SPILLED * time->spilled > time->registers; }
 
 bool schedule_time(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, ScheduleTime *out) {
-  ModelEntry own = {.s = *s}, *e = c->cache ? c->cache->entries : NULL;
-  if (size && size[0])
-    memcpy(own.size, size, sizeof own.size);
-  for (int i = 0; c->cache && i < c->cache->n; i++, e++)
-    if (same_tiles(&e->s, s) && memcmp(e->size, own.size, sizeof own.size) == 0) {
-      *out = e->time;
-      return e->ok;
-    }
-  own.ok = lowered_time(c, m, s, size, NO_EDGES, &own.time);
-  if (c->cache)
-    ARENA_PUSH(c->arena, c->cache->entries, c->cache->n, own);
-  *out = own.time;
-  return own.ok;
+  return time_once(c, m, s, size, NO_EDGES, out);
 }
 
 bool schedule_time_with_edges(PassContext *c, const Module *m, const Schedule *s, const int64_t *size,
                               ScheduleTime *out) {
-  return lowered_time(c, m, s, size, EDGES_IN_KERNEL, out);
+  return time_once(c, m, s, size, EDGES_IN_KERNEL, out);
 }
 
 bool schedule_time_parted(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, ScheduleTime *out) {
@@ -209,7 +246,7 @@ bool schedule_time_parted(PassContext *c, const Module *m, const Schedule *s, co
   if (!family_row(s->family)->tiled || s->edges != EDGES_APART)
     return schedule_time_with_edges(c, m, s, size, out);
   along.edges = EDGES_ALONG;
-  return lowered_time(c, m, &along, size, EDGES_PARTED, out);
+  return time_once(c, m, &along, size, EDGES_PARTED, out);
 }
 
 /* `m` if it was tiled for T steps, else a copy that is. */
