@@ -134,6 +134,18 @@ void plan_count_stops(const PlanQuery *q, PlanCandidates *all);
 /* The candidate that is taken among those that are not dropped: the fastest, or the first of equally fast ones. NULL:
  * there is none. */
 const PlanCandidate *plan_best(const PlanCandidates *k);
+/* plan_verified lowers at most MOST_VERIFIED candidates, and stops when their kernels are expected to have more than
+ * MOST_VERIFIED_OPS ops in all, where the next candidate counts as many as the last one had. This bounds work, not
+ * time, so plans are the same on slow machines. */
+enum { MOST_VERIFIED = 6, MOST_VERIFIED_OPS = 40000 };
+/* Returns `first`, the candidate of `all` with the shortest counted time, or another candidate if the lowered kernel of
+ * `first` takes much longer than counted: then candidates of other kinds are lowered, too, the most promising first, as
+ * long as one may be surely faster and the bounds above hold, and the fastest is returned. If `first` spills by the
+ * estimate of registers, which errs alike in all tiles of a family, candidates of another family are lowered, on grids
+ * of several rounds of blocks. Another candidate is returned only if it is surely faster: of 51 choices that finished
+ * kernels would make otherwise, all with an expected time below 0.74 were measured to be faster, of the others every
+ * second one (H200, 2026-11-30). */
+const PlanCandidate *plan_verified(const PlanQuery *q, const PlanCandidates *all, const PlanCandidate *first);
 /* Lowers candidate `k`, examines its kernels, and sets its time a step and its bound; drops it if it cannot be
  * lowered. */
 void plan_look_at(const PlanQuery *q, PlanCandidate *k);

@@ -526,6 +526,98 @@ FIXTURE_TEST(test_trial) {
   assert_int_equal(f->messages.n, 0);
 }
 
+/* Pipelines that were run to look at tiles; how many kernels like the first one are added to what these make. */
+static int lowered, more_kernels;
+static Module *run_counted(PassContext *c, const PassHooks *h, const char *pipeline, Module *m) {
+  lowered++;
+  Module *made = passes_run(c, h, pipeline, m);
+  if (!made || more_kernels == 0)
+    return made;
+  Kernel *all = ARENA_ARRAY(c->arena, Kernel, made->nkernels + more_kernels);
+  for (int i = 0; i < made->nkernels + more_kernels; i++)
+    all[i] = made->kernels[i < made->nkernels ? i : 0];
+  made->kernels = all;
+  made->nkernels += more_kernels;
+  return made;
+}
+
+/* A tile is lowered once for a module and its copies, whichever of them is asked about; for another grid, with tiles at
+ * edges or of stencils that are cut otherwise it is lowered anew. */
+FIXTURE_TEST(test_lowered_once) {
+  ModelCache cache = {0};
+  PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD, .run = run_counted, .cache = &cache};
+  Schedule s = {.family = FAMILY_OVERLAP, .T = 2, .block = {8, 32, 1}, .elems = {1, 1, 1}, .ngroups = 1}, other = s;
+  const int64_t size[MAX_RANK] = {1024, 1024};
+  Module *m = jacobi(f, 2, "100"), *copy = module_trial(m), *cut = module_trial(m);
+  ScheduleTime t, again;
+  lowered = 0;
+  assert_true(schedule_time_parted(&c, plan_tiled_copy(m, 2), &s, size, &t) && t.ops > 0);
+  assert_true(schedule_time_parted(&c, plan_tiled_copy(copy, 2), &s, size, &again));
+  assert_int_equal(lowered, 1);
+  assert_float_equal(again.seconds, t.seconds, 0);
+  assert_true(schedule_time_parted(&c, plan_tiled_copy(m, 2), &s, NULL, &again));
+  assert_true(schedule_time(&c, plan_tiled_copy(m, 2), &s, size, &again));
+  assert_int_equal(lowered, 3);
+  cut->stencils[0].group = 1;
+  assert_false(cut->stencils[0].group == m->stencils[0].group);
+  schedule_time(&c, plan_tiled_copy(cut, 2), &s, size, &again);
+  assert_int_equal(lowered, 4);
+  other.block[0] = 16;
+  assert_true(schedule_time(&c, plan_tiled_copy(m, 2), &other, size, &again));
+  assert_int_equal(lowered, 5);
+}
+
+/* The candidates of question `q` that have no lanes, of which all are counted to take `rest` seconds, but the first one
+ * of overlapped tiles of `T` steps, *first, which is counted to take `least`. */
+static PlanCandidates counted_as(const PlanQuery *q, int T, double least, double rest, const PlanCandidate **first) {
+  PlanCandidates k;
+  plan_candidates(q, &k);
+  *first = NULL;
+  for (int i = 0; i < k.n; i++) {
+    plan_cost(q, &k.all[i]);
+    bool is_first = !*first && !k.all[i].dropped && !k.all[i].usual && k.all[i].s.T == T &&
+                    k.all[i].s.family == FAMILY_OVERLAP && k.all[i].s.tiles != TILES_LANES;
+    k.all[i].seconds = is_first ? least : rest;
+    *first = is_first ? &k.all[i] : *first;
+  }
+  return k;
+}
+
+/* Rivals of the first tile are lowered only if it takes longer than is counted, as long as less is counted of them than
+ * hardly a kernel needs to be surely faster, a few of them, and as few ops as are told; the same each time. */
+FIXTURE_TEST(test_verified) {
+  PassContext c = {.arena = f->arena, .diags = f->diags, .target = &CARD, .run = run_counted};
+  const PlanCandidate *first;
+  PlanQuery q = question(&c, jacobi(f, 2, "100"), FAMILY_AUTO, 1024);
+  PlanCandidates k = counted_as(&q, 2, 1, 1, &first);
+  lowered = 0;
+  assert_ptr_equal(plan_verified(&q, &k, first), first);
+  assert_int_equal(lowered, 1);
+  PlanCandidate looked = *first;
+  plan_look_at(&q, &looked);
+  double limit = tuning.surely / measured.count_missed * looked.seconds;
+  k = counted_as(&q, 2, 0.1 * limit, 1.1 * limit, &first);
+  lowered = 0;
+  assert_ptr_equal(plan_verified(&q, &k, first), first);
+  assert_int_equal(lowered, 1);
+  k = counted_as(&q, 2, 0.1 * limit, 0.5 * limit, &first);
+  lowered = 0;
+  const PlanCandidate *taken = plan_verified(&q, &k, first);
+  assert_true(lowered > 1 && lowered <= MOST_VERIFIED);
+  int before = lowered;
+  assert_ptr_equal(plan_verified(&q, &k, first), taken);
+  assert_int_equal(lowered, 2 * before);
+  more_kernels = (int)(0.4 * MOST_VERIFIED_OPS / (double)looked.ops);
+  lowered = 0;
+  plan_verified(&q, &k, first);
+  assert_true(lowered > 1 && lowered < before);
+  more_kernels *= 2;
+  lowered = 0;
+  assert_ptr_equal(plan_verified(&q, &k, first), first);
+  assert_int_equal(lowered, 1);
+  more_kernels = 0;
+}
+
 /* The table of what knobs may be: its words, those for the tuner alone among them where they are asked for. */
 FIXTURE_TEST(test_axes) {
   int32_t v[MAX_RANK];

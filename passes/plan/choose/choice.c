@@ -23,7 +23,9 @@ static void look_at(const PlanQuery *q, PlanCandidate *k, bool edges) {
   s.edges = edges && schedule_parts_edges(&q->want, q->rank) ? EDGES_APART : EDGES_ALONG;
   s.ngroups = 1;
   s.groups = &k->s;
-  if (!(edges ? schedule_time_parted : schedule_time)(q->c, tiled, &s, q->want.size, &t)) {
+  bool ok = (edges ? schedule_time_parted : schedule_time)(q->c, tiled, &s, q->want.size, &t);
+  k->ops = t.ops;
+  if (!ok) {
     k->dropped = t.why;
     return;
   }
@@ -86,9 +88,6 @@ static const PlanCandidate *best_worth_it(const PlanQuery *q, PlanCandidates *al
   return plain;
 }
 
-/* Candidates that are lowered, at most, where the first one is not what was counted of it. */
-enum { MOST_VERIFIED = 6 };
-
 /* Do both have as many time steps in blocks of as many threads? What is counted wrong of one is of the other, too. */
 static bool same_kind(const Schedule *a, const Schedule *b) {
   return a->family == b->family && a->T == b->T && a->tiles == b->tiles && schedule_threads(a) == schedule_threads(b);
@@ -110,14 +109,21 @@ static const PlanCandidate *next_kind(const PlanCandidates *all, int n, const Pl
   return best;
 }
 
-/* The seconds a step that candidate `k` is expected to take once it is lowered; infinite: it cannot be; *spills: many
- * words. */
-static double lowered_seconds(const PlanQuery *q, const PlanCandidate *k, bool *spills) {
+/* What is found of a candidate that is lowered: the seconds a step that it is expected to take, infinite: it cannot be;
+ * spills: so many words that it is not to be taken (spills_points); ops of its kernels. */
+typedef struct Look {
+  double seconds;
+  bool spills;
+  int64_t ops;
+} Look;
+
+/* Lowers candidate `k`, which stays as it is. */
+static Look look_closely(const PlanQuery *q, const PlanCandidate *k) {
   PlanCandidate looked = *k;
   double runs = k->stopped > 0 ? k->stopped : 1;
   look_at(q, &looked, true);
-  *spills = !looked.dropped && looked.spilled > MANY_LACKING;
-  return looked.dropped ? INFINITY : runs * looked.seconds;
+  bool spills = !looked.dropped && looked.spilled > (k->s.T > 1 ? MANY_LACKING : 0);
+  return (Look){looked.dropped ? INFINITY : runs * looked.seconds, spills, looked.ops};
 }
 
 /* Is what the kernel of candidate `first` takes comparable to what is counted of it: no dry points are, and tiles in
@@ -126,28 +132,26 @@ static bool can_verify(const PlanQuery *q, const PlanCandidate *first) {
   return q->t->async_copy && q->rank == 2 && !q->all && !q->wet && !first->dear && first->s.tiles != TILES_LANES;
 }
 
-/* `first`, the fastest of the candidates at `all` as counted; or if its kernel, once it is lowered, takes much longer
- * than that, the fastest of some of other kinds that are lowered, too, as long as less is counted of them than the best
- * of these takes. If it spills by the estimate of registers, which errs alike in tiles of a family, those of another
- * family, on grids of several rounds. What is taken must be surely faster: of 51 choices that finished
- * kernels would make otherwise those that are expected to take less than 0.74 of the time were all measured to be
- * faster, of the others every second one
- * (H200, 2026-11-30). */
-static const PlanCandidate *verified(const PlanQuery *q, const PlanCandidates *all, const PlanCandidate *first) {
+/* Is candidate `k` worth being lowered, which must take less than `least` seconds then? 2 of 100 kernels take less than
+ * count_missed of what is counted of them: rivals that would have to are lowered for nothing. */
+static bool may_pay(const PlanCandidate *k, double least) { return measured.count_missed * k->seconds < least; }
+
+const PlanCandidate *plan_verified(const PlanQuery *q, const PlanCandidates *all, const PlanCandidate *first) {
   const PlanCandidate *best = first, *done[MOST_VERIFIED] = {first};
-  bool lacks, spills;
   if (!can_verify(q, first))
     return first;
-  double usual = lowered_seconds(q, first, &lacks), least = tuning.surely * usual;
-  if (lacks ? 2 * q->points < tuning.many_rounds[1] : usual <= measured.count_trusted * first->seconds)
+  Look usual = look_closely(q, first), last = usual;
+  double least = tuning.surely * usual.seconds;
+  int64_t ops = usual.ops;
+  if (usual.spills ? 2 * q->points < tuning.many_rounds[1] : usual.seconds <= measured.count_trusted * first->seconds)
     return first;
-  for (int n = 1; n < MOST_VERIFIED; n++) {
-    const PlanCandidate *k = next_kind(all, n, done, lacks);
-    if (!k || k->seconds >= usual)
+  for (int n = 1; n < MOST_VERIFIED && ops + last.ops <= MOST_VERIFIED_OPS; n++, ops += last.ops) {
+    const PlanCandidate *k = next_kind(all, n, done, usual.spills);
+    if (!k || !may_pay(k, usual.spills && best == first ? usual.seconds : least))
       break;
-    double seconds = lowered_seconds(q, k, &spills);
-    best = !spills && seconds < least ? k : best;
-    least = spills ? least : fmin(seconds, least);
+    last = look_closely(q, k);
+    best = !last.spills && last.seconds < least ? k : best;
+    least = last.spills ? least : fmin(last.seconds, least);
     done[n] = k;
   }
   return best;
@@ -167,7 +171,7 @@ static bool choose(const PlanQuery *q, Schedule *out) {
   }
   if (!best || best->usual)
     return false;
-  take_tile(out, &verified(q, &all, best)->s);
+  take_tile(out, &plan_verified(q, &all, best)->s);
   return true;
 }
 

@@ -10,8 +10,8 @@
 
 /* ---------------------------------------------------------------- schedule-model.c schedule-warps.c */
 
-/* What was asked about the module at hand: of schedule_time (ok: it said anything), and of the candidates for its grid
- * (choice.c). */
+/* What was asked about the module at hand: of schedule_time and those beside it (ok: it said anything), and of the
+ * candidates for its grid (choice.c). */
 typedef struct ModelEntry ModelEntry;
 typedef struct PlanAnswer PlanAnswer;
 struct ModelCache {
@@ -24,12 +24,13 @@ struct ModelCache {
 
 /* Seconds that a time step takes, and the sum of what bounds each of its launches most, alone; what that is for the
  * longest of them, and the warps that a core holds of it; registers of a thread, words that it wants beyond those, and
- * instructions that come anew in each round of a loop, at most. why: there is no time, because of this, NULL: there is.
- */
+ * instructions that come anew in each round of a loop, at most; ops of the kernels that were lowered. why: there is no
+ * time, because of this, NULL: there is. */
 typedef struct ScheduleTime {
   double seconds, longest, fetched;
   Bound bound;
   int32_t registers, spilled, warps;
+  int64_t ops;
   const char *why;
 } ScheduleTime;
 /* Do many words lack in the lowered kernels? ptxas then spills several times as many as are estimated (126 for 25, a

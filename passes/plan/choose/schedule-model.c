@@ -122,6 +122,17 @@ static const char *sketched(PassContext *c, const Module *m, EdgesAsked edges) {
   return splits ? arena_printf(c->arena, "%s,split-loops", text) : text;
 }
 
+/* Ops of `b`, those in its ops among them. */
+static int64_t ops_of(const Block *b) {
+  int64_t n = 0;
+  for (const Op *op = b->first; op; op = op->next) {
+    n++;
+    for (int i = 0; i < op->nblocks; i++)
+      n += ops_of(op->blocks[i]);
+  }
+  return n;
+}
+
 /* The time that schedule `s` takes for `m`, which is lowered for it; see schedule_time. *why: what is wrong with it.
  * Kernels of what is around a box, few points of many pieces, are left to who asks. */
 static bool time_lowered(PassContext *c, const Module *m, const Schedule *s, const int64_t *size, EdgesAsked edges,
@@ -136,6 +147,8 @@ static bool time_lowered(PassContext *c, const Module *m, const Schedule *s, con
   Module *k = count ? c->run(&quiet, NULL, sketched(c, &planned, edges), &planned) : NULL;
   if (!k || !k->host.nseqs)
     return false;
+  for (int i = 0; i < k->nkernels; i++)
+    out->ops += ops_of(k->kernels[i].body);
   const HostSeq *seq = &k->host.seqs[0];
   for (int i = 0; i < seq->nops && n <= count; i++) {
     bool beside = seq->ops[i].beside;

@@ -390,11 +390,14 @@ static bool is_rules_size(const WarpLevel *e, const int64_t *size) {
 
 /* Is a grid of extents `size`, which suits warps, as large as the smallest on which such were measured to be? Rows may
  * be fewer than of a square of as many points: segments of them are dealt out to the strips, and are as long. Streamed
- * tiles need more points to be fast in f64, and of several fields; so do pipelines whose edges have rules. */
+ * tiles need more points to be fast in f64, and of several fields; so do pipelines whose edges have rules. Of one field
+ * in f64 pipelines need more than the least such grid: what strips at edges take, and a pipeline until it is filled, is
+ * too much there (2048^2: 0.79 to 1.00 of streamed tiles; 2560^2: 1.03 to 1.12). */
 static bool is_large_enough(const WarpLevel *e, const int64_t *size) {
-  bool slow = warps_smallest(e) > 4 || e->nfields > 1;
-  double least = slow && !has_rules(e) ? tuning.warps_least_slow_extent : tuning.warps_least_extent;
-  return (double)size[1] >= least && (double)size[0] * (double)size[1] >= least * least;
+  bool wide = warps_smallest(e) > 4, slow = wide || e->nfields > 1;
+  double least = slow && !has_rules(e) ? tuning.warps_least_slow_extent : tuning.warps_least_extent,
+         points = (double)size[0] * (double)size[1];
+  return (double)size[1] >= least && (wide && e->nfields == 1 ? points > least * least : points >= least * least);
 }
 
 /* Picoseconds a point and step of `m` under `stream` on a grid of extents `size`, by the model. */

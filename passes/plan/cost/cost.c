@@ -216,7 +216,8 @@ static double uncounted(const PlanQuery *q, const PlanCandidate *k, const Launch
     return 1;
   if (!k->of->stream)
     return measured.planes_slower;
-  bool narrow = s->ahead > 1 && s->elems[2] * k->of->words * 4 < VECTOR_BYTES;
+  bool single = k->of->words == 1 && stream_moves_apart(k->of->stream, s, q->want.size) > 1,
+       narrow = s->ahead > 1 && (single || s->elems[2] * k->of->words * 4 < VECTOR_BYTES);
   return !narrow ? 1 : has_many_rounds(q) ? measured.narrow_copies : measured.copies_slower;
 }
 

@@ -47,6 +47,11 @@ typedef struct StreamWork {
 StreamWork *stream_work(const TargetInfo *t, const Mapping *p);
 /* The load of tiles `s` of it on a grid of extents `size`, and what a thread needs registers for. */
 LaunchLoad stream_load(const TargetInfo *t, const StreamWork *w, const Schedule *s, const int64_t *size);
+/* How many times as many words as lanes have in streamed tiles of planes `s` are moved for them on a grid of extents
+ * `size`: once where rows are whole lanes, or padded to be, for these go by vectors; else cell by cell, so that the
+ * lanes of a warp lie that far apart, and meet as many lines of the cache and words of a bank of shared memory. Of one
+ * field alone: several want so many registers that counts do not tell their tiles apart (c21_cpml f32 322^3: 0.69). */
+double stream_moves_apart(const StreamWork *w, const Schedule *s, const int64_t *size);
 RegisterNeed stream_register_need(const StreamWork *w, const Schedule *s);
 
 /* ---------------------------------------------------------------- cpu-stream-cost.c */
@@ -153,6 +158,7 @@ typedef struct PlanCandidate {
   bool tight;      /* the count takes nearly all registers of a thread */
   bool dear;       /* its rows want more registers, or its code is longer, than is usually good */
   int32_t spilled; /* words that a thread wants beyond its registers, once it was lowered */
+  int64_t ops;     /* of its kernels, likewise */
 } PlanCandidate;
 
 /* Does the target have so many threads for a block of `s`, on a grid of rank `rank`? */

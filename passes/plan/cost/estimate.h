@@ -249,9 +249,10 @@ LaunchLoad launch_load(const TargetInfo *t, const Module *m, Kernel *k, const La
 
 /* Seconds that a launch takes; of each bound, how long it would take if nothing else did; the bound that is longest.
  * launch: what of the seconds passes before it begins; even: the part of that that would be left if all cores had the
- * same number of blocks; filled: the part of the cores' places that its blocks take, at most 1. */
+ * same number of blocks; filled: the part of the cores' places that its blocks take, at most 1; blend: the exponent by
+ * which its bounds came together. */
 typedef struct LaunchTime {
-  double seconds, alone[BOUNDS], launch, even, filled;
+  double seconds, alone[BOUNDS], launch, even, filled, blend;
   Bound bound;
   Occupancy occupancy;
 } LaunchTime;

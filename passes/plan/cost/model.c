@@ -75,8 +75,11 @@ LaunchLoad launch_load(const TargetInfo *t, const Module *m, Kernel *k, const La
                      .shared = kernel_shared_bytes(k),
                      .points = space.points,
                      .blocks = space.blocks};
-  if (space.edges > 0)
-    load.work = mix(load.work, kernel_work(t, m, k, scalars, true), space.edges);
+  if (space.edges > 0) {
+    KernelWork edge = kernel_work(t, m, k, scalars, true);
+    load.at_edge = edge.instructions;
+    load.work = mix(load.work, edge, space.edges);
+  }
   if (k->leaves_out)
     load.at_edge = load.work.instructions;
   bool moves = load.work.global + load.work.copies > 0 || block_has_signals(k->body);
@@ -118,14 +121,14 @@ static Rates rates_of(const TargetInfo *t) {
 static double taken(double x, double rate) { return rate > 0 ? x / rate : 0; }
 
 /* What the times of `t`, whose launch takes t->launch, come to together. */
-static void blend(const ModelNumbers *m, LaunchTime *t) {
+static void blend(LaunchTime *t) {
   double sum = 0;
   t->bound = 0;
   for (int b = 0; b < BOUNDS; b++) {
-    sum += pow(t->alone[b], m->blend);
+    sum += pow(t->alone[b], t->blend);
     t->bound = t->alone[b] > t->alone[t->bound] ? (Bound)b : t->bound;
   }
-  t->seconds = pow(sum, 1 / m->blend) + t->launch;
+  t->seconds = pow(sum, 1 / t->blend) + t->launch;
 }
 
 /* How many times as long as if they were spread evenly take the warps of `blocks` blocks of `warps` warps that a core
@@ -207,12 +210,25 @@ static LaunchTime launch_seconds(const TargetInfo *t, const LaunchLoad *l, const
   time.alone[BOUND_CACHE] = taken(l->cache_bytes * 1e-9, r.cache);
   time.even = l->blocks > 0 ? l->blocks / (r.cores * each) : 1;
   time.filled = rounds < 1 ? rounds : 1;
-  blend(m, &time);
+  time.blend = m->blend;
+  blend(&time);
   return time;
 }
 
+/* Blocks that a core has beside each other of load `l`, which take `time`. */
+static double blocks_beside(const TargetInfo *t, const LaunchLoad *l, const LaunchTime *time) {
+  return fmax(1, fmin(time->occupancy.blocks, ceil(l->blocks / rates_of(t).cores)));
+}
+
+/* A block that has barriers and no loop does one thing after the other: it loads, computes, and stores. Only other
+ * blocks fill what one leaves, so that the roofs add up the more the fewer of these a core has. */
 LaunchTime model_launch(const TargetInfo *t, const LaunchLoad *l) {
-  return launch_seconds(t, l, &model_finished, missed_seconds(t, l), 0);
+  LaunchTime time = launch_seconds(t, l, &model_finished, missed_seconds(t, l), 0);
+  if (l->work.barriers > 0 && l->work.rounds <= 1) {
+    time.blend = measured.phases_blend - 1 / blocks_beside(t, l, &time);
+    blend(&time);
+  }
+  return time;
 }
 
 LaunchTime model_counted_launch(const TargetInfo *t, const LaunchLoad *l) {
@@ -227,10 +243,10 @@ LaunchTime model_part_launch(const TargetInfo *t, const LaunchLoad *l) {
   m.global_word = measured.part_word;
   Rates r = rates_of(t);
   LaunchTime time = launch_seconds(t, l, &m, counted_seconds(t, l, r.cache), 0);
-  double blocks = fmax(1, fmin(time.occupancy.blocks, ceil(l->blocks / r.cores)));
+  double blocks = blocks_beside(t, l, &time);
   for (int b = BOUND_SHARED; b < BOUNDS; b++)
     time.alone[b] *= 1 + measured.part_begun / blocks;
-  blend(&m, &time);
+  blend(&time);
   time.seconds = fmax(time.seconds, time.launch + taken(l->blocks * measured.block_start * 1e-9, r.clock));
   return time;
 }
@@ -250,6 +266,6 @@ LaunchTime model_beside(int n, const LaunchTime *t) {
       all.alone[b] += beside(&t[i], b);
   }
   if (n > 1)
-    blend(&model_finished, &all);
+    blend(&all);
   return all;
 }

@@ -150,19 +150,43 @@ static double rows_of(const StreamWork *w, const Schedule *s) {
   return w->p->l->m->grid.rank == 1 ? 1 : (double)((rows + u - 1) / u * u);
 }
 
+/* Are tiles of planes counted as measured on grids of many rounds, or of equations that are not long (stream_load)? */
+static bool counts_planes(const StreamWork *w, double points) {
+  bool light = w->point.instructions <= tuning.light_equation * w->p->l->n;
+  return w->p->l->m->grid.rank == GRID_RANK && (light || points >= tuning.many_rounds[GRID_RANK - 1]);
+}
+
+/* Points of a grid of extents `size`, of all its slices. */
+static double points_of(int rank, const int64_t *size) {
+  double points = slices_of_size(rank, size);
+  for (int d = 0; d < rank; d++)
+    points *= (double)size[d];
+  return points;
+}
+
+double stream_moves_apart(const StreamWork *w, const Schedule *s, const int64_t *size) {
+  const Launch *l = w->p->l;
+  int rank = l->m->grid.rank;
+  bool whole = size[rank - 1] % s->elems[rank - 1] == 0, padded = true, one = loaded_fields(l) == 1;
+  for (int k = 0; k < l->nuses; k++)
+    padded = padded && l->m->fields[l->uses[k].field].pitch;
+  return whole || padded || !one || !counts_planes(w, points_of(rank, size)) ? 1 : s->elems[rank - 1];
+}
+
 /* What a thread of a block does. Rows that are copied ahead come in through shared memory. */
-static KernelWork thread_work(const StreamWork *w, const Schedule *s) {
+static KernelWork thread_work(const StreamWork *w, const Schedule *s, const int64_t *size) {
   int rank = w->p->l->m->grid.rank, r = rank - 1;
   double n = w->p->l->n, rows = rows_of(w, s), cells = cells_of(s, rank), lines = rank > 2 ? s->elems[1] : 1,
          rounds = rank > 1 ? rows / w->p->unroll : 1, exchanges = rows * lines * w->exchanged,
-         read = rows + s->ahead - 1, in = s->ahead > 1 ? 2 * read * cells * w->loaded : 0;
+         read = rows + s->ahead - 1, apart = stream_moves_apart(w, s, size),
+         in = s->ahead > 1 ? 2 * read * cells * w->loaded * apart : 0;
   KernelWork k = {.threads = schedule_threads(s),
                   .f64 = rows * cells * w->point.f64,
                   .chained = rows * w->point.chained,
                   .special = rows * cells * w->point.special,
                   .shared = exchanges + in + measured.stream_across * rows * s->elems[r] * w->across,
                   .exchanges = exchanges,
-                  .global = cells * (read * w->loaded + rows * w->stored),
+                  .global = cells * (read * w->loaded + rows * w->stored) * apart,
                   .waits = s->ahead > 1 ? 0 : rounds,
                   .copies = s->ahead > 1 ? rows / (s->ahead - 1) : 0,
                   .barriers = rank > 2 ? rows : 0,
@@ -182,13 +206,11 @@ LaunchLoad stream_load(const TargetInfo *t, const StreamWork *w, const Schedule 
   int rank = w->p->l->m->grid.rank;
   RegisterNeed need = stream_register_need(w, s);
   double slices = slices_of_size(rank, size);
-  LaunchLoad load = {.work = thread_work(w, s), .points = slices, .blocks = slices, .shared = tile_bytes(t, w->p, s)};
+  LaunchLoad load = {.work = thread_work(w, s, size), .blocks = slices, .shared = tile_bytes(t, w->p, s)};
   double inner = 1, cells = rows_of(w, s) * cells_of(s, rank), n = w->p->l->n;
   load.work.points = 1;
-  for (int d = 0; d < rank; d++)
-    load.points *= (double)size[d];
-  bool light = w->point.instructions <= tuning.light_equation * n,
-       many = rank == GRID_RANK && (light || load.points >= tuning.many_rounds[rank - 1]);
+  load.points = points_of(rank, size);
+  bool many = counts_planes(w, load.points);
   for (int d = 0; d < rank; d++) {
     double width = fmax(1, (double)tile_dim(w->p, s, d).stored),
            blocks = many && d > 0 ? (double)tile_count(w->p, s, d, size[d]) : ceil((double)size[d] / width);
