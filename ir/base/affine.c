@@ -3,7 +3,7 @@
  * of 64 bits, so that a bound that is out of range stays out of range. */
 #include "ir/base/base.h"
 
-/* x + y, at the ends of the range the end. */
+/* x + y, clamped to the range of 64 bits. */
 static int64_t add_saturated(int64_t x, int64_t y) {
   int64_t r;
   if (!__builtin_add_overflow(x, y, &r))
@@ -11,7 +11,7 @@ static int64_t add_saturated(int64_t x, int64_t y) {
   return x < 0 ? INT64_MIN : INT64_MAX;
 }
 
-/* x * y, at the ends of the range the end. */
+/* x * y, clamped to the range of 64 bits. */
 static int64_t mul_saturated(int64_t x, int64_t y) {
   int64_t r;
   if (!__builtin_mul_overflow(x, y, &r))
@@ -27,7 +27,7 @@ Affine affine_scalar(Arena *a, int scalar) {
   return (Affine){0, 1, t};
 }
 
-/* x + k * y, the two sorted lists of terms merged. */
+/* x + k * y: merges the two sorted lists of terms. */
 static Affine combine(Arena *a, Affine x, Affine y, int64_t k) {
   Affine r = {.c = add_saturated(x.c, mul_saturated(y.c, k))};
   if (x.n + y.n == 0)
@@ -118,7 +118,7 @@ bool box_equal(const Box *x, const Box *y) {
 
 Affine box_extent(Arena *a, const Box *b, int d) { return affine_add_const(affine_sub(a, b->hi[d], b->lo[d]), 1); }
 
-/* Is x <= y for all params (1), for none (-1), or can it not be told (0)? */
+/* 1 if x <= y for all params, -1 if x > y for all params, 0 if this is not known. */
 static int compare(Affine x, Affine y) {
   int64_t diff;
   if (!affine_diff(x, y, &diff))

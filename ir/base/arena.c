@@ -8,8 +8,8 @@
 
 enum { ARENA_ALIGN = 16, FIRST_CHUNK = 16 << 10, LARGEST_CHUNK = 1 << 20, CLEAR_BYTES = 4 << 10 };
 
-/* A piece of memory got from the user's function; its bytes follow the header, which keeps them aligned. Those from
- * `used` to `clear` are zero. */
+/* A piece of memory from the user's function. Its data follow this header, whose size keeps them aligned. The bytes
+ * from `used` to `clear` are zero. */
 typedef struct Chunk {
   struct Chunk *next;
   size_t size, used, clear;
@@ -23,7 +23,7 @@ struct Arena {
   size_t next_size, used;
   jmp_buf *oom;
   const Stop *stop;
-  Chunk *spare; /* chunks that arena_release set aside, for what comes next */
+  Chunk *spare; /* chunks that arena_release set aside for later allocations */
   Arena *scratch;
 };
 
@@ -45,7 +45,7 @@ Arena *arena_new(ReallocFn fn, void *user) {
   return a;
 }
 
-/* Gives back the chunks from `c` on. */
+/* Frees the list of chunks that begins with `c`. */
 static void free_chunks(Arena *a, Chunk *c) {
   for (Chunk *next; c; c = next) {
     next = c->next;
@@ -70,14 +70,14 @@ void arena_obey(Arena *a, const Stop *stop) {
     a->scratch->stop = stop;
 }
 
-/* Leaves by the arena's out-of-memory handler. */
+/* Calls the arena's out-of-memory handler. */
 static _Noreturn void out_of_memory(Arena *a) {
   if (a->oom)
     longjmp(*a->oom, 1);
   abort();
 }
 
-/* Puts a chunk set aside in front that has room for `size` bytes, if there is one. */
+/* If a spare chunk has room for `size` bytes, moves it to the front of the list and returns true. */
 static bool take_spare(Arena *a, size_t size) {
   Chunk **at = &a->spare;
   while (*at && (*at)->size < size)
@@ -91,7 +91,7 @@ static bool take_spare(Arena *a, size_t size) {
   return true;
 }
 
-/* Puts a new chunk with room for `size` bytes in front. */
+/* Adds a new chunk with room for `size` bytes to the front of the list. */
 static void add_chunk(Arena *a, size_t size) {
   size_t room = size > a->next_size ? size : a->next_size;
   if (room > SIZE_MAX - sizeof(Chunk))
@@ -105,8 +105,8 @@ static void add_chunk(Arena *a, size_t size) {
     a->next_size *= 2;
 }
 
-/* Makes the bytes up to c->used zero that are not, and some behind them: clearing each few bytes by itself would take
- * most of the time of an allocation. */
+/* Zeroes the bytes between c->clear and c->used, and some more: to clear each small allocation by itself would take
+ * most of its time. */
 static void clear_more(Chunk *c) {
   size_t from = c->clear, left = c->size - c->used;
   c->clear = c->used + (left < CLEAR_BYTES ? left : CLEAR_BYTES);

@@ -1,4 +1,4 @@
-/* ir/base/clock.c: the one clock that times are measured on, and requests to stop by it. */
+/* ir/base/clock.c: the clock for all measured times, and requests to stop. */
 #include "ir/base/base.h"
 
 #include <time.h>
@@ -9,7 +9,7 @@ double clock_seconds(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Now, in nanoseconds. */
+/* The present time in nanoseconds. */
 static long long now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -24,7 +24,7 @@ void stop_ask(Stop *s, bool on) {
     atomic_compare_exchange_strong(&s->since, &none, since ? since : 1);
 }
 
-/* When this one request was made; 0: it was not. */
+/* The time of the request `s` itself, without s->also; 0: there is none. */
 static long long asked_since(const Stop *s) { return atomic_load_explicit(&s->since, memory_order_relaxed); }
 
 bool stop_asked(const Stop *s) {

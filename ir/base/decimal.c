@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A positive decimal number: 0.DIGITS times ten to the `exponent`, without zeros at the front of the digits. What is no
- * digit in `digits` is passed over; they end at `end`. */
+/* A positive decimal number: 0.DIGITS times ten to the power `exponent`. Its digits do not begin with zeros; they end
+ * before `end`. Other characters among them, such as the point, are skipped. */
 typedef struct Decimal {
   const char *digits, *end;
   int64_t exponent;
@@ -16,7 +16,7 @@ typedef struct Decimal {
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* The well-formed number `text`, without its sign. */
+/* Parses the well-formed number `text` without its sign. */
 static Decimal decimal(const char *text) {
   Decimal d = {.digits = text + strcspn(text, "123456789eE")};
   d.end = d.digits + strcspn(d.digits, "eE");
@@ -31,14 +31,15 @@ static Decimal decimal(const char *text) {
   return d;
 }
 
-/* The next digit of `d`, which it takes; 0 behind the last. */
+/* Returns the next digit of `d` and advances; 0 after the last one. */
 static int next_digit(Decimal *d) {
   while (d->digits < d->end && !is_digit(*d->digits))
     d->digits++;
   return d->digits < d->end ? *d->digits++ - '0' : 0;
 }
 
-/* The sign of |text| - |x|, exactly. `x` is not 0, and has at most 800 digits, as all middles of narrow floats have. */
+/* The sign of |text| - |x|, computed exactly. `x` is not 0 and has at most 800 digits; this is true of all midpoints
+ * between narrow floats. */
 static int compare_with(const char *text, double x) {
   char exact[1024];
   snprintf(exact, sizeof exact, "%.800e", fabs(x));
@@ -53,8 +54,8 @@ static int compare_with(const char *text, double x) {
   return 0;
 }
 
-/* The number `text`, of which `x` is the nearest f64, rounded once to the narrow type `t`. Rounding x goes astray only
- * where x is the middle between two values of `t` and the text is not. */
+/* The number `text`, rounded once to the narrow type `t`; `x` is the f64 nearest to it. Rounding x instead gives a
+ * wrong result only if x is the midpoint of two values of `t` and the text's number is not. */
 static Const round_text(const char *text, double x, Type t) {
   Const at = const_convert((Const){.f = x}, TY_F64, t);
   if (x == 0 || !isfinite(x) || strpbrk(text, "xX"))

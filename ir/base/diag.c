@@ -3,13 +3,13 @@
 
 #include <string.h>
 
-/* Where the lines of a source from `line` on begin. */
+/* A part of a source's text: it begins with line `line`. */
 typedef struct SourcePart {
   int line;
   const char *text;
 } SourcePart;
 
-/* A text that places refer to, in parts by rising lines. */
+/* A source text that places refer to; its parts are sorted by line. */
 typedef struct Source {
   const char *name;
   int nparts;
@@ -22,13 +22,13 @@ struct Diags {
   void *user;
   int nsources;
   Source *sources;
-  int errors, before; /* in all; when the call began */
+  int errors, before; /* all errors; those before the current call */
   bool remarks;
-  DiagWords words; /* NULL: messages speak of options */
-  bool hidden;     /* the message before was not shown, so its notes are not either */
+  DiagWords words; /* NULL: messages name options */
+  bool hidden;     /* the last message was not shown, so its notes are not shown either */
 };
 
-/* The sink used when there is none: standard error. */
+/* The sink of collections that were made without one: prints to standard error. */
 static void print_to_stderr(void *user, const Diag *d) {
   (void)user;
   diag_print(stderr, d, false);
@@ -79,7 +79,7 @@ static const char *source_line(Arena *a, const char *text, int line) {
   return arena_strndup(a, text, strcspn(text, "\r\n"));
 }
 
-/* The same of a source. */
+/* The same for the source `s`. */
 static const char *line_of(Arena *a, const Source *s, int line) {
   int i = s->nparts - 1;
   while (i > 0 && s->parts[i].line > line)
@@ -87,7 +87,8 @@ static const char *line_of(Arena *a, const Source *s, int line) {
   return i < 0 ? NULL : source_line(a, s->parts[i].text, line - s->parts[i].line + 1);
 }
 
-/* Decides by kind, number of errors so far and the message before whether a message is shown, and counts it. */
+/* Counts a message, and decides whether it is shown: by its kind, the number of errors so far and the message before
+ * it. */
 static bool is_shown(Diags *d, DiagKind kind) {
   if (kind == DIAG_NOTE)
     return !d->hidden;
@@ -98,7 +99,7 @@ static bool is_shown(Diags *d, DiagKind kind) {
   return !d->hidden;
 }
 
-/* Formats one message and hands it to the sink. */
+/* Formats a message and passes it to the sink. */
 static void report(Diags *d, DiagKind kind, Loc at, const char *fmt, va_list ap) {
   if (!is_shown(d, kind))
     return;
@@ -126,8 +127,8 @@ REPORT(diag_warning, DIAG_WARNING)
 REPORT(diag_remark, DIAG_REMARK)
 REPORT(diag_note, DIAG_NOTE)
 
-/* Prints `d`'s source line and below it a caret under its column; tabs are kept so that the caret stands right. Of a
- * very long line what is about the column. */
+/* Prints `d`'s source line and a caret below its column; keeps tabs, so that the caret stands at the right place. Of a
+ * very long line it prints only the part around the column. */
 static void print_caret(FILE *to, const Diag *d, bool color) {
   enum { BEFORE = 120, MOST = 240 };
   size_t length = strlen(d->source), column = (size_t)d->col - 1 < length ? (size_t)d->col - 1 : length;

@@ -1,10 +1,10 @@
-/* ir/base/hold.c: actions that must not stay half done when the process ends suddenly. */
+/* ir/base/hold.c: sections of code that must be complete before the process may end. */
 #include "ir/base/base.h"
 
 #include <stdatomic.h>
 #include <time.h>
 
-/* Of the process, as its end is: how many holds there are, and whether no more are given. */
+/* The state of the whole process: the number of holds, and whether new ones must wait. */
 static atomic_int holds;
 static atomic_bool closed;
 static _Thread_local bool closer;

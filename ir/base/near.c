@@ -1,4 +1,4 @@
-/* ir/base/near.c: names that look alike, for "is ... meant?". */
+/* ir/base/near.c: similar names, for "is ... meant?". */
 #include "ir/base/base.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ int name_reach(const char *name) {
   return length <= 1 ? 0 : length <= 3 ? 1 : 2;
 }
 
-/* Is the shorter of the two, of three letters at least, the beginning of the other? */
+/* Has the shorter name at least three letters, and is it a prefix of the other? */
 static bool begins(const char *a, const char *b) {
   size_t m = strlen(a), n = strlen(b), k = m < n ? m : n;
   return k >= 3 && strncmp(a, b, k) == 0;

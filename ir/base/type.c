@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What is known of each scalar type; digits and the exponents are those of the significand with its leading bit. */
+/* Properties of a scalar type; digits and exponents are those of the significand with its leading bit. */
 typedef struct TypeRow {
   const char *name;
   int size, digits, min_exp, max_exp;
@@ -34,7 +34,7 @@ int64_t type_most(Type t) {
 
 int64_t type_least(Type t) { return type_is_unsigned(t) ? 0 : -type_most(t) - 1; }
 
-/* The integer `i` cut to the width of `t` and extended again, by its sign or by zeros. */
+/* The integer `i` truncated to the width of `t` and extended to 64 bits, by its sign or by zeros. */
 static int64_t wrap_int(int64_t i, Type t) {
   uint64_t u = (uint64_t)i;
   switch (t) {
@@ -59,7 +59,7 @@ static double round_narrow(long double x, Type t) {
   return fabs(r) >= ldexp(1, rows[t].max_exp) ? copysign(HUGE_VAL, r) : r;
 }
 
-/* `x` truncated to an integer of type `t`; beyond its range the nearest end, 0 for NaN. */
+/* `x` truncated to an integer of type `t`; values beyond its range become the nearest end, NaN becomes 0. */
 static int64_t saturate(double x, Type t) {
   double limit = ldexp(1, type_size(t) * 8 - !type_is_unsigned(t));
   if (isnan(x))
@@ -69,7 +69,7 @@ static int64_t saturate(double x, Type t) {
   return x < (double)type_least(t) ? type_least(t) : (int64_t)x;
 }
 
-/* The float `x` as type `to`. */
+/* The float `x` converted to type `to`. */
 static Const convert_float(double x, Type to) {
   switch (to) {
   case TY_BOOL: return (Const){.i = x != 0};
@@ -81,7 +81,7 @@ static Const convert_float(double x, Type to) {
   }
 }
 
-/* The integer or bool `i` as type `to`, rounded once. */
+/* The integer or bool `i` converted to type `to`, rounded once. */
 static Const convert_int(int64_t i, Type to) {
   switch (to) {
   case TY_BOOL: return (Const){.i = i != 0};
@@ -114,7 +114,7 @@ static uint16_t narrow_bits(double x, Type t) {
   return (uint16_t)(sign | (e + 14) << 10 | (int)ldexp(2 * m - 1, 10));
 }
 
-/* The value of the narrow float type `t` with those bits. */
+/* The value of the narrow float type `t` that has these bits. */
 static double narrow_value(uint16_t bits, Type t) {
   if (t == TY_BF16) {
     uint32_t wide = (uint32_t)bits << 16;
@@ -127,7 +127,7 @@ static double narrow_value(uint16_t bits, Type t) {
   return bits & 0x8000 ? -x : x;
 }
 
-/* A number of any type as memory has it. */
+/* A scalar of any type in its memory format. */
 typedef union Packed {
   uint8_t b;
   int8_t i8;
