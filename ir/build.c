@@ -21,7 +21,8 @@ Op *op_new(Arena *a, int nresults, int noperands, int nblocks) {
   return op;
 }
 
-/* The result type that `code`'s row derives from the operands, or `t` where it is free; TY_NONE for none. */
+/* The type of the result of `code`: as its table row derives it from the operands, or `t` if the row leaves it open;
+ * TY_NONE for no result. */
 static Type result_type(Opcode code, Type t, int n, Value *const *operands) {
   switch (op_info[code].result) {
   case RESULT_SAME: return n > 0 ? operands[0]->type : t;
@@ -34,7 +35,7 @@ static Type result_type(Opcode code, Type t, int n, Value *const *operands) {
   }
 }
 
-/* Gives `op` results of the `n` types. */
+/* Gives `op` `n` results of the given types. */
 static void set_results(Arena *a, Op *op, int n, const Type *types) {
   op->nresults = n;
   op->results = ARENA_ARRAY(a, Value *, n);
@@ -44,7 +45,7 @@ static void set_results(Arena *a, Op *op, int n, const Type *types) {
   }
 }
 
-/* An op with `count` results of type `t` and the operands, put in its place. */
+/* Inserts an op with `count` results of type `t` and the given operands at the builder's place. */
 static Op *new_op(Builder *b, Opcode code, Type t, int count, int n, Value *const *operands) {
   Op *op = op_new(b->arena, count, n, 0);
   op->code = code;
@@ -99,13 +100,13 @@ Value *build_convert(Builder *b, Type t, Value *x) {
   return x->type == t ? x : build_op(b, OP_CONVERT, t, 1, &x)->results[0];
 }
 
-/* Sets the `rank` constant offsets of `op`; NULL: all zero. */
+/* Sets the `rank` constant offsets of `op` to those at `off`; NULL: all zero. */
 static void set_offsets(Op *op, int rank, const int64_t *off) {
   for (int d = 0; off && d < rank; d++)
     op->off[d] = off[d];
 }
 
-/* The read `code` of `field`, of type `t`, at `off`. */
+/* Makes the op `code`, a read of `field`, of type `t`, at `off`. */
 static Value *build_read(Builder *b, Opcode code, Type t, int field, const int64_t *off, int rank) {
   Op *op = build_op(b, code, t, 0, NULL);
   op->sym = field;
@@ -193,7 +194,7 @@ Value *build_load(Builder *b, Type t, int buffer, int rank, Value *const *coords
   return op->results[0];
 }
 
-/* Makes a store op: `v` and then the `rank` coordinates as operands. */
+/* Makes a store op, whose operands are `v` and then the `rank` coordinates. */
 static Op *build_storing(Builder *b, Opcode code, int sym, Value *v, int rank, Value *const *coords,
                          const int64_t *off) {
   Value *operands[MAX_RANK + 1] = {v};
@@ -232,7 +233,7 @@ Op *build_vload(Builder *b, Type t, int n, int buffer, int rank, Value *const *c
   return op;
 }
 
-/* The `n` values at `x` and the `m` values at `y`, in an array. */
+/* An array of the `n` values at `x` followed by the `m` values at `y`. */
 static Value **join(Arena *a, int n, Value *const *x, int m, Value *const *y) {
   Value **all = ARENA_ARRAY(a, Value *, n + m);
   for (int i = 0; i < n; i++)
@@ -242,7 +243,7 @@ static Value **join(Arena *a, int n, Value *const *x, int m, Value *const *y) {
   return all;
 }
 
-/* Makes a store of `n` values: they and then the `rank` coordinates as operands. */
+/* Makes a store of `n` values, whose operands are the values and then the `rank` coordinates. */
 static Op *build_storing_many(Builder *b, Opcode code, int sym, int n, Value *const *v, int rank, Value *const *coords,
                               const int64_t *off) {
   Op *op = build_op(b, code, TY_NONE, n + rank, join(b->arena, n, v, rank, coords));
@@ -400,7 +401,7 @@ Builder build_either(Builder *b, Value *cond, Builder *other) {
 
 Op *build_yield(Builder *b, int n, Value *const *values) { return build_op(b, OP_YIELD, TY_NONE, n, values); }
 
-/* The scalar `s` as i64. */
+/* The scalar number `s` as an i64. */
 static Value *scalar_i64(Builder *b, const Module *m, int s) {
   return build_convert(b, TY_I64, build_scalar(b, m->scalars[s].type, s));
 }

@@ -1,44 +1,46 @@
-/* carries.c: what rounds of a row's loop take over from the round before.
+/* carries.c: finds values that a round of a row's loop can take over from the round before.
  *
- * A flux between two points is computed twice in a loop over a row, at the left point's and at the right one's: the
- * expression of a round at offset -1 is the one at offset 0 of the round before. Such values go from round to round as
- * phis, which LLVM's vectoriser makes one shuffle of ("fixed-order recurrences"), in place of all that they are made
- * of. In the first round they are computed before the loop.
+ * A loop over a row computes a flux between two points twice, for the left point and for the right one: the expression
+ * at offset -1 equals the one at offset 0 in the round before. Such a value is carried from round to round as a phi,
+ * which LLVM's vectoriser turns into one shuffle ("fixed-order recurrences"), in place of the whole expression. Its
+ * value for the first round is computed before the loop.
  *
- * Each value of the body gets a class and a shift, so that in round j it is what its class is at j + shift: loads at
- * places that go along with the loop have their offset as shift, an op has the least of its operands', and the class
- * says all else. Two values of a class whose shifts differ by one are one and the same, a round apart: rounds of a
- * parallel loop do not write what others read, so that loads of one place give the same in both.
+ * Each value of the body gets a class and a shift: in round j it is the value of its class at j + shift. The shift of a
+ * load whose place advances with the loop is its offset; the shift of another op is the least shift of its operands;
+ * the class describes everything else. Two values of one class whose shifts differ by one are equal, a round apart:
+ * rounds of a parallel loop do not write what others read, so loads of one place have the same value in both.
  *
- * Values are taken over from users to operands, so that the largest come first, and those are left out again whose own
- * part is less than what the shuffle and the register take.
+ * The choice goes from users to operands, so that the largest expressions come first. It then drops those values whose
+ * own share of the expression costs less than the shuffle and the register.
  *
- * In stencil IR, where there is no loop yet, a piece's body is looked at as if it were one along the last dimension, so
- * that what it takes can be counted. */
+ * Stencil IR has no loop yet. There a piece's body is analysed as if it were the body of a loop along the last
+ * dimension, so that its cost can be counted. */
 #include "ir/carries.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Bodies of more ops are left; most values taken over: each needs a register all the time; rounds of choosing. */
+/* Limits: the ops of a body that is analysed; the values that are carried, each of which occupies a register all the
+ * time; the iterations of the choice. */
 enum { MOST_OPS = 3000, MOST_CARRIED = 10, MOST_ROUNDS = 24 };
 
-/* What ops cost, in halves of an instruction of 16 lanes: those that divide, take roots, or call functions; what a
- * value that is taken over must save by itself, and all of them together, also of the body, one part in so many. */
+/* Costs of ops, in halves of an instruction of 16 lanes: of loads, plain ops, divisions, roots and function calls.
+ * LEAST_SAVED: what a carried value must save by itself. LEAST_IN_ALL, LEAST_PART: what all of them together must save,
+ * in these units and as one part in so many of the body. */
 enum { COST_LOAD = 1, COST_PLAIN = 2, COST_DIV = 20, COST_SQRT = 24, COST_CALL = 60 };
 enum { LEAST_SAVED = 6, LEAST_IN_ALL = 16, LEAST_PART = 16 };
 
-/* Words that say which op it is, and what an operand is, at most. */
+/* The most words that describe an op, and an operand. */
 enum { OP_WORDS = 5, OPERAND_WORDS = 3 };
 
-/* Classes of values that are the same in all rounds, and of those of which nothing is known. */
+/* The class of values that are the same in all rounds; the class of values about which nothing is known. */
 enum { CLASS_SAME = 0, CLASS_UNKNOWN = -1 };
 
-/* An op of the body. class, shift: of its result. from: the nodes of its operands, NULL for those from outside. ahead:
- * the node whose result a round before it may take over. unit: it goes up by one from round to round. needed, carried,
- * source, banned: in the present choice it is computed; it is taken over; it is taken over by another; it is not to be
- * taken over; saves: what that spares a round. uses, over: how often its result is used where it is computed, and where
- * it is taken over. done: it stands in the order. */
+/* An op of the body. class, shift: of its result. from: the nodes of its operands, NULL for operands from outside the
+ * body. ahead: the node whose result of the round before equals this one. unit: the result grows by one from round to
+ * round. The present choice: needed: it is computed; carried: it is taken over from `ahead`; source: another node takes
+ * it over; banned: it must not be carried; saves: what carrying it saves in a round; uses, over: the number of uses of
+ * its result if it is computed, and if it is carried. done: it is in the final order. */
 typedef struct Node {
   const Op *op;
   int32_t class, cost, saves, uses, over;
@@ -47,7 +49,7 @@ typedef struct Node {
   bool unit, needed, carried, source, banned, done;
 } Node;
 
-/* A class and what makes it, as words; its members. */
+/* A class: the words that describe it, and its members. */
 typedef struct Class {
   uint64_t hash;
   int32_t nwords, nmembers;
@@ -58,14 +60,14 @@ typedef struct Class {
 typedef struct Search {
   Arena *arena;
   const Block *body;
-  const Value *number; /* the round's; NULL: a stencil's piece */
-  int last;            /* of a stencil's piece the last dimension */
+  const Value *number; /* the induction variable; NULL: a stencil's piece */
+  int last;            /* of a stencil's piece: the last dimension */
   Node *nodes;
   int32_t n, nslots;
-  Node **slots; /* nodes by the value that their op gives */
+  Node **slots; /* hash table of nodes by the result of their op */
   Class *classes;
   int32_t nclasses, nbuckets, *buckets;
-  uint64_t *words; /* of the class that is looked for */
+  uint64_t *words; /* description of the class that is looked up */
   int32_t nwords;
 } Search;
 
@@ -73,7 +75,7 @@ typedef struct Search {
 
 static void put_word(Search *s, uint64_t word) { s->words[s->nwords++] = word; }
 
-/* The class that the words at hand make, a new one if there is none. */
+/* The class that s->words describe; adds it if it is missing. */
 static int32_t class_of_words(Search *s) {
   uint64_t hash = 14695981039346656037u;
   for (int i = 0; i < s->nwords; i++)
@@ -91,7 +93,7 @@ static int32_t class_of_words(Search *s) {
   return s->buckets[at] = s->nclasses;
 }
 
-/* Where the node of the op that gives `v` is, or would be. */
+/* The slot of the node whose op defines `v`, or the free slot for it. */
 static Node **slot_of(const Search *s, const Value *v) {
   size_t at = (size_t)((uintptr_t)v / sizeof(void *) * 11400714819323198485u >> 16) % (size_t)s->nslots;
   while (s->slots[at] && s->slots[at]->op->results[0] != v)
@@ -99,10 +101,10 @@ static Node **slot_of(const Search *s, const Value *v) {
   return &s->slots[at];
 }
 
-/* The node of the op in the body that gives `v`, NULL if `v` is from outside. */
+/* The node of the op in the body that defines `v`; NULL if `v` is from outside. */
 static Node *node_of(const Search *s, const Value *v) { return *slot_of(s, v); }
 
-/* Is `v` the number of the round? */
+/* Is `v` the induction variable? */
 static bool is_round(const Search *s, const Value *v) { return s->number && v == s->number; }
 
 /* The class of operand `v`, and its shift. */
@@ -112,7 +114,7 @@ static int32_t class_of(const Search *s, const Value *v, int64_t *shift) {
   return n ? n->class : is_round(s, v) ? 1 : CLASS_SAME;
 }
 
-/* Does integer `v` go up by one from round to round? */
+/* Does integer `v` grow by one from round to round? */
 static bool goes_along(const Search *s, const Value *v) {
   const Node *n = node_of(s, v);
   return n ? n->unit : is_round(s, v);
@@ -124,7 +126,7 @@ static bool is_same(const Search *s, const Value *v) {
   return class_of(s, v, &shift) == CLASS_SAME;
 }
 
-/* Does the result of `op` go up by one from round to round? */
+/* Does the result of `op` grow by one from round to round? */
 static bool is_unit(const Search *s, const Op *op) {
   if (op->code == OP_CONVERT)
     return op->results[0]->type == TY_I64 && op->operands[0]->type == TY_I32 && goes_along(s, op->operands[0]);
@@ -135,7 +137,7 @@ static bool is_unit(const Search *s, const Op *op) {
          is_same(s, op->operands[1]);
 }
 
-/* Puts the words that say which op this is, its operands and the offset along the row apart. */
+/* Appends the description of `op` without its operands and its offset along the row. */
 static void put_op(Search *s, const Op *op) {
   s->nwords = 0;
   put_word(s, (uint64_t)op->code);
@@ -145,7 +147,8 @@ static void put_op(Search *s, const Op *op) {
   put_word(s, (uint64_t)op->count);
 }
 
-/* Puts what operand `v` is: where from outside itself, else its class and its shift from `base`. */
+/* Appends the description of operand `v`: the value itself if it is from outside, else its class and the difference of
+ * its shift and `base`. */
 static void put_operand(Search *s, const Value *v, int64_t base) {
   int64_t shift;
   int32_t class = class_of(s, v, &shift);
@@ -153,7 +156,8 @@ static void put_operand(Search *s, const Value *v, int64_t base) {
   put_word(s, class == CLASS_SAME ? (uint64_t)(uintptr_t)v : (uint64_t)(shift - base));
 }
 
-/* The class of a load, whose place goes along with the loop in the last dimension alone. */
+/* Classifies a load. Its class is known if its coordinates are the same in all rounds, or if only the one in the last
+ * dimension varies and grows by one from round to round. */
 static void class_load(Search *s, Node *n) {
   const Op *op = n->op;
   int last = op->noperands - 1;
@@ -176,7 +180,7 @@ static void class_load(Search *s, Node *n) {
   n->class = class_of_words(s);
 }
 
-/* The class of an access of stencil IR. */
+/* Classifies an access of stencil IR. */
 static void class_access(Search *s, Node *n) {
   put_op(s, n->op);
   for (int d = 0; d < MAX_RANK; d++)
@@ -185,7 +189,7 @@ static void class_access(Search *s, Node *n) {
   n->class = class_of_words(s);
 }
 
-/* The class of an op that only computes. */
+/* Classifies an op that only computes. */
 static void class_plain(Search *s, Node *n) {
   const Op *op = n->op;
   int64_t base = INT64_MAX, shift;
@@ -208,7 +212,7 @@ static void class_plain(Search *s, Node *n) {
   n->class = class_of_words(s);
 }
 
-/* What `op` costs. */
+/* The cost of `op`. */
 static int32_t cost_of(const Op *op) {
   if (op_info[op->code].flags & OPF_INEXACT)
     return COST_CALL;
@@ -226,13 +230,13 @@ static int32_t cost_of(const Op *op) {
 /* Is `op` a load of one element? */
 static bool is_load(const Op *op) { return op->code == OP_LOAD || op->code == OP_ALOAD; }
 
-/* Is it a store of one, or what a stencil's piece ends with? */
+/* Is it a store of one element, or the yield of a stencil's piece? */
 static bool is_store(const Op *op) { return op->code == OP_STORE || op->code == OP_ASTORE || op->code == OP_YIELD; }
 
-/* Does `op`, no access, give something else from point to point of stencil IR though its operands do not? */
+/* In stencil IR: does `op`, which is no access, vary from point to point although its operands do not? */
 static bool op_varies(const Op *op) { return op->code == OP_INDEX; }
 
-/* Can `op` stand in a body that is looked at: loads, arithmetic, and stores of which no load behind reads? */
+/* May `op` be in a body that is analysed: is it a load, arithmetic, or a store that no later load reads? */
 static bool is_simple(const Search *s, const Op *op) {
   if (is_store(op))
     return true;
@@ -246,7 +250,7 @@ static bool is_simple(const Search *s, const Op *op) {
   return true;
 }
 
-/* Gives node `n` a class. */
+/* Classifies node `n`. */
 static void class_node(Search *s, Node *n) {
   if (is_load(n->op))
     class_load(s, n);
@@ -258,7 +262,7 @@ static void class_node(Search *s, Node *n) {
     n->cost = 0;
 }
 
-/* Gives the ops of the body nodes with classes. False if it is none that is looked at. */
+/* Makes nodes with classes for the ops of the body. False if the body cannot be analysed. */
 static bool read_body(Search *s) {
   int32_t count = 0, most = MAX_RANK;
   for (const Op *op = s->body->first; op; op = op->next, count++)
@@ -271,7 +275,7 @@ static bool read_body(Search *s) {
   s->nbuckets = s->nslots = 2 * count + 5;
   s->buckets = ARENA_ARRAY(s->arena, int32_t, s->nbuckets);
   s->slots = ARENA_ARRAY(s->arena, Node *, s->nslots);
-  s->nclasses = 1; /* class 1 is the number of the round */
+  s->nclasses = 1; /* class 1 is that of the induction variable */
   for (const Op *op = s->body->first; op; op = op->next) {
     if (op->code == OP_YIELD && s->number)
       continue;
@@ -290,7 +294,7 @@ static bool read_body(Search *s) {
   return true;
 }
 
-/* Finds for each node the one that gives a round before what it gives. */
+/* Finds, for each node, the node `ahead` whose result of the round before is the same. */
 static bool find_ahead(Search *s) {
   bool any = false;
   for (Node *n = s->nodes; n < s->nodes + s->n; n++)
@@ -312,7 +316,7 @@ static bool find_ahead(Search *s) {
 
 /* ---------------------------------------------------------------- the choice */
 
-/* Adds a use of `n`, or of what it takes over. Returns the cost of what has to be computed for it in addition. */
+/* Counts a use of `n`, or, if it is carried, of its source. Returns the cost of the ops that must now be computed. */
 static int32_t use(Node *n) { // NOLINT(misc-no-recursion)
   n->over += n->carried;
   n = n->carried ? n->ahead : n;
@@ -324,7 +328,8 @@ static int32_t use(Node *n) { // NOLINT(misc-no-recursion)
   return cost;
 }
 
-/* Removes a use of `n`, or of what it takes over. Returns the cost of what then need not be computed. */
+/* Removes a use of `n`, or, if it is carried, of its source. Returns the cost of the ops that are no longer computed.
+ */
 static int32_t leave(Node *n) { // NOLINT(misc-no-recursion)
   n->over -= n->carried;
   n = n->carried ? n->ahead : n;
@@ -336,7 +341,7 @@ static int32_t leave(Node *n) { // NOLINT(misc-no-recursion)
   return cost;
 }
 
-/* Has `n` be taken over or not, as `carried` says, where it is used. Returns what a round costs more then. */
+/* Sets n->carried to `carried`, and moves its uses accordingly. Returns the change of a round's cost. */
 static int32_t turn(Node *n, bool carried) {
   int32_t uses = n->carried ? n->over : n->uses, cost = 0;
   for (int i = 0; i < uses; i++)
@@ -347,7 +352,7 @@ static int32_t turn(Node *n, bool carried) {
   return cost;
 }
 
-/* The cost of a round with the present choice, whose uses it counts. */
+/* The cost of a round under the present choice; counts the uses. */
 static int32_t cost_of_round(Search *s) {
   int32_t cost = 0;
   for (Node *n = s->nodes; n < s->nodes + s->n; n++)
@@ -359,7 +364,7 @@ static int32_t cost_of_round(Search *s) {
   return cost;
 }
 
-/* Takes over all that may be, from users to operands. Returns how many values. */
+/* Carries all values that can be carried, from users to operands. Returns their number. */
 static int32_t take_all(Search *s) {
   int32_t taken = 0;
   for (Node *n = s->nodes; n < s->nodes + s->n; n++)
@@ -381,8 +386,7 @@ static int32_t take_all(Search *s) {
   return taken;
 }
 
-/* Leaves out the values by which little is saved, and where there are too many those by which least is. Returns how
- * many. */
+/* Drops the values that save little; if too many remain, those that save least. Returns how many it dropped. */
 static int32_t drop_least(Search *s, int32_t taken) {
   int32_t dropped = 0;
   cost_of_round(s);
@@ -404,7 +408,7 @@ static int32_t drop_least(Search *s, int32_t taken) {
   return dropped;
 }
 
-/* What the present choice saves of what a round costs with nothing taken over. *cost: that. */
+/* What the present choice saves, compared with carrying nothing; *cost: the cost of a round without carrying. */
 static int32_t saved_by(Search *s, int32_t *cost) {
   int32_t with = cost_of_round(s);
   for (Node *n = s->nodes; n < s->nodes + s->n; n++) {
@@ -417,7 +421,7 @@ static int32_t saved_by(Search *s, int32_t *cost) {
   return *cost - with;
 }
 
-/* Chooses what is taken over. Returns how many values, 0 if it does not pay. *saved: what a round is spared. */
+/* Chooses the values to carry. Returns their number, 0 if carrying does not pay. *saved: what a round saves. */
 static int32_t choose(Search *s, int32_t *saved) {
   int32_t taken = take_all(s), rounds = 0, cost;
   *saved = 0;
@@ -435,8 +439,8 @@ static int32_t choose(Search *s, int32_t *saved) {
 
 /* ---------------------------------------------------------------- the order */
 
-/* Puts the op of `n` behind all that it is made of, in `ops`; what is taken over stands behind where it comes from, so
- * that the vectoriser need not move it. `carries`: whether values are taken over. */
+/* Appends the op of `n` to `ops`, after the ops that it depends on; a carried value stands after its source, so that
+ * the vectoriser need not move it. `carries`: are values carried? */
 static void put_in_order(Node *n, bool carries, const Op **ops, int32_t *count) { // NOLINT(misc-no-recursion)
   if (carries && n->carried)
     n = n->ahead;
@@ -449,7 +453,7 @@ static void put_in_order(Node *n, bool carries, const Op **ops, int32_t *count) 
   ops[(*count)++] = n->op;
 }
 
-/* Does piece `body` read a field at two neighbouring points of a row, the last of `rank` dimensions? */
+/* Does piece `body` read a field at two neighbouring points along the last of `rank` dimensions? */
 static bool reads_neighbours(const Block *body, int rank) {
   for (const Op *x = body->first; x; x = x->next)
     for (const Op *y = x->code == OP_ACCESS ? x->next : NULL; y; y = y->next) {

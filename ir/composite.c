@@ -1,5 +1,5 @@
-/* composite.c: vector and struct types, the paper's recursive ElemType (section 3.1), and how they flatten into
- * scalar components. */
+/* composite.c: vector and struct types, the paper's recursive ElemType (section 3.1), and their flattening into scalar
+ * components. */
 #include "ir/ir.h"
 
 #include <string.h>
@@ -46,7 +46,7 @@ int type_member_component(const Module *m, Type t, int member) {
   return n;
 }
 
-/* The member of `c` that holds component *i, which becomes the component's number in it. */
+/* The member of `c` that contains component *i; sets *i to the component's number within that member. */
 static int member_of(const Module *m, const Composite *c, int *i) {
   int k = 0;
   for (int n; k < c->n - 1 && *i >= (n = type_components(m, c->members[k].type)); k++)

@@ -1,8 +1,8 @@
-/* ir/copy.c: copies of modules, for passes to change. */
+/* ir/copy.c: copies of modules that passes may change. */
 #include "ir/build.h"
 #include "ir/module.h"
 
-/* The `n` elements at `v`, each of `size` bytes, with as much room behind them as ARENA_PUSH counts on. */
+/* A copy of the `n` elements of `size` bytes at `v`, with the capacity that ARENA_PUSH expects. */
 static void *copy_list(Arena *a, const void *v, int n, size_t size) {
   size_t room = 1;
   while (room <= (size_t)n)
@@ -10,16 +10,16 @@ static void *copy_list(Arena *a, const void *v, int n, size_t size) {
   return n ? arena_grow(a, (void *)v, (size_t)n, room, size) : NULL;
 }
 
-/* Has member `list` of `x`, of x->n##list elements, be a list of its own. */
+/* Replaces member `list` of `x`, with x->n##list elements, by a copy. */
 #define OWN_LIST(a, x, list) ((x)->list = copy_list((a), (x)->list, (x)->n##list, sizeof *(x)->list))
 
-/* Has `*b` be code of its own, if there is any. */
+/* Replaces `*b` by a copy, unless it is NULL. */
 static void own_code(Arena *a, Block **b) {
   if (*b)
     *b = block_clone(a, *b, NULL, NULL);
 }
 
-/* Has all of stencil `st`'s be its own. */
+/* Replaces all that stencil `st` points to by copies. */
 static void own_stencil(Arena *a, Stencil *st) {
   OWN_LIST(a, st, targets);
   OWN_LIST(a, st, pieces);
@@ -29,7 +29,7 @@ static void own_stencil(Arena *a, Stencil *st) {
   }
 }
 
-/* Has all of kernel `k`'s be its own. */
+/* Replaces all that kernel `k` points to by copies. */
 static void own_kernel(Arena *a, Kernel *k) {
   OWN_LIST(a, k, multiples);
   OWN_LIST(a, k, args);
@@ -37,7 +37,7 @@ static void own_kernel(Arena *a, Kernel *k) {
   own_code(a, &k->body);
 }
 
-/* Likewise the host part. */
+/* Replaces all that host part `h` points to by copies. */
 static void own_host(Arena *a, Host *h) {
   OWN_LIST(a, &h->init, ops);
   OWN_LIST(a, &h->once, ops);
@@ -53,7 +53,7 @@ static void own_host(Arena *a, Host *h) {
   }
 }
 
-/* Likewise what is declared. */
+/* Replaces the lists of declarations of `m` by copies. */
 static void own_declared(Arena *a, Module *m) {
   OWN_LIST(a, m, scalars);
   OWN_LIST(a, m, composites);

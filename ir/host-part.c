@@ -48,8 +48,8 @@ void host_kernels(const Module *m, const HostSeq *seq, bool *kernels) {
   }
 }
 
-/* Where the first launch of a group has become two, those `behind` it wait for all that is not: they are a group of
- * their own, for what is `behind` waits for one launch alone. */
+/* If the first launch of a group becomes two, the launches `behind` it would have to wait for both. A launch can wait
+ * for one only, so they then form a group of their own that starts after everything before it. */
 void host_launch_beside(Module *m, HostSeq *q, int n, const int32_t *other) {
   HostSeq out = {.steps = q->steps};
   bool two = false, apart = false;

@@ -1,5 +1,5 @@
-/* knobs.c: the tables of the families, of the knobs of schedules, and of the further numbers of the mapping
- * (families.def, knobs.def, mapping.def), and the code that is the same for all knobs. */
+/* knobs.c: the tables of the families, of the knobs of schedules, and of the other numbers of the mapping
+ * (families.def, knobs.def, mapping.def), and the code that all knobs share. */
 #include "ir/schedule.h"
 
 #include <stddef.h>
@@ -47,7 +47,7 @@ static const KnobRow knobs[KNOBS] = {
 #include "ir/knobs.def"
 };
 
-/* The words, in the order of the rows. */
+/* The words, in the order of the rows of knobs.def. */
 static const struct {
   KnobId knob;
   const char *name;
@@ -86,7 +86,7 @@ char *knob_names(Arena *a, int kinds, const char *prefix, const char *between) {
 
 /* ---------------------------------------------------------------- of a schedule */
 
-/* Where knob `id` stands in a schedule, and the bytes that it takes. */
+/* The address of knob `id` in a schedule, and its size in bytes. */
 static const void *place(const Schedule *s, KnobId id) { return (const char *)s + knobs[id].at; }
 static size_t size_of(KnobId id) {
   static const size_t sizes[] = {sizeof(int32_t), GRID_RANK * sizeof(int32_t), sizeof(KnobWord), sizeof(char *)};
@@ -126,7 +126,7 @@ void schedule_take(Schedule *to, const Schedule *from, int kinds) {
       memcpy((char *)to + knobs[i].at, place(from, (KnobId)i), size_of((KnobId)i));
 }
 
-/* Is knob `id` the same in both? */
+/* Has knob `id` the same value in both? */
 static bool same(const Schedule *a, const Schedule *b, KnobId id) {
   const void *x = place(a, id), *y = place(b, id);
   const char *const *s = x, *const *t = y;
@@ -151,7 +151,7 @@ static const MapRow maps[MAPS] = {
 
 const MapRow *map_row(MapId id) { return &maps[id]; }
 
-/* A Schedule of zeros leaves all open, so it has what is said more by one. */
+/* Schedule.map holds value + 1, so that a Schedule of zeros leaves everything open. */
 int32_t map_get(const Schedule *s, MapId id) { return s->map[id] - 1; }
 
 void map_set(Schedule *s, MapId id, int32_t value) { s->map[id] = value + 1; }

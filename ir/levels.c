@@ -35,16 +35,16 @@ static bool any_marked(int n, const int32_t *fields, const bool *marked) {
   return false;
 }
 
-/* Marks field `field`. True if that is news. */
+/* Marks field `field`. True if it was not marked before. */
 static bool mark(bool *marked, int32_t field) {
   bool news = !marked[field];
   marked[field] = true;
   return news;
 }
 
-/* May `f`, marked, be read on finer levels, too, so that it says nothing of the level of who reads it? It lacks
- * dimensions, and no field goes around in those that it has: the cells of a part that goes around read such fields
- * beyond their edges (distribute_check_coarse). */
+/* May stencils on finer levels read the marked field `f`, too, so that a read of it does not show the level of the
+ * reader? This is so if `f` lacks dimensions and no field is periodic in the dimensions that `f` has. (A part that
+ * contains a whole periodic dimension reads such fields beyond their edges, distribute_check_coarse.) */
 static bool lies_on_all_levels(const Module *m, const Field *f) {
   for (int i = 0; i < m->nfields; i++)
     for (int d = 0; d < m->grid.rank; d++)
@@ -53,8 +53,9 @@ static bool lies_on_all_levels(const Module *m, const Field *f) {
   return field_lacks_any(f);
 }
 
-/* Marks what lies on one level with a marked field that the piece reads at the point's own scale or writes, and what it
- * reads of a coarser level; of the targets also where it reads a finer one. True if that is news. */
+/* If the piece writes, or reads at the point's own scale, a marked field, or if it reads a finer level, marks its
+ * targets and all fields that it reads at its own scale. Also marks the fields that it reads from a coarser level. True
+ * if any is newly marked. */
 static bool spread_piece(const Module *m, const Piece *piece, bool *marked) {
   bool any = any_marked(piece->ntargets, piece->targets, marked), news = false;
   for (const Op *op = piece->body->first; op; op = op->next) {
@@ -69,7 +70,7 @@ static bool spread_piece(const Module *m, const Piece *piece, bool *marked) {
   return news;
 }
 
-/* The same of all pieces of `n` stencils or inits. */
+/* Does the same for all pieces of `n` stencils or inits. */
 static bool spread_stencils(const Module *m, int n, const Stencil *list, bool *marked) {
   bool news = false;
   for (int i = 0; i < n; i++)
@@ -78,7 +79,7 @@ static bool spread_stencils(const Module *m, int n, const Stencil *list, bool *m
   return news;
 }
 
-/* May a cut go through the points of levels? With members it goes between members alone, each of which has its levels
+/* May a cut divide the points of a level? With members it only separates members, and each member has its levels as a
  * whole. */
 static bool levels_are_cut(const Module *m) { return module_scaled(m) && !m->members; }
 
@@ -124,8 +125,8 @@ static bool reads_finer(const Stencil *st) {
   return false;
 }
 
-/* Is a stage to end between two stencils in a row: behind one that reads a finer level, and where one of a coarser
- * level stands beside one of the finest? */
+/* Must a stage end between the consecutive stencils `before` and `st`: does `before` read a finer level, or is one of
+ * them on a coarser level and the other on the finest? */
 static bool stage_ends(const Stencil *before, const Stencil *st, const bool *coarse) {
   return reads_finer(before) || coarse[before->targets[0]] != coarse[st->targets[0]];
 }

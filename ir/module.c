@@ -1,4 +1,4 @@
-/* ir/module.c: the op table, modules, and questions and changes that concern blocks and kernels as a whole. */
+/* ir/module.c: the op table, modules, and functions on whole blocks and kernels. */
 #include "ir/ir.h"
 
 #include <string.h>
@@ -213,7 +213,7 @@ int32_t body_number(const Block *body) {
   return n;
 }
 
-/* Body number `piece` of number `i` of the code 1 << kind (CODE_); NULL if it has no such. */
+/* Body number `piece` of element number `i` among the code of kind 1 << kind (CODE_); NULL if there is none. */
 static Block *body_of(const Module *m, int kind, int i, int piece) {
   const Stencil *st = 1 << kind == CODE_INITS ? &m->inits[i] : 1 << kind == CODE_STENCILS ? &m->stencils[i] : NULL;
   if (st)
@@ -328,13 +328,13 @@ void block_walk(Block *b, void (*fn)(void *user, Op *op), void *user) {
 
 /* ---- cloning */
 
-/* A value of the original and its copy. */
+/* A value and its copy. */
 typedef struct Pair {
   const Value *from;
   Value *to;
 } Pair;
 
-/* What cloning carries: the pairs by Value.id (n places) and the caller's map of values defined outside. */
+/* The state of cloning: the pairs by Value.id (n entries), and the caller's map of values that are defined outside. */
 typedef struct Cloner {
   Arena *arena;
   int32_t n;
@@ -358,7 +358,7 @@ static int32_t id_bound(const Block *b) {
   return n;
 }
 
-/* What stands for `v` in the copy. */
+/* The value that replaces `v` in the copy. */
 static Value *mapped(const Cloner *c, Value *v) {
   if (v->id < c->n && c->pairs[v->id].from == v)
     return c->pairs[v->id].to;
@@ -464,7 +464,7 @@ int op_bulk_count(const Module *m, const Kernel *k, const Op *op) {
 
 /* ---- kernels */
 
-/* What a kernel's body was seen to use; of buffers none before `first` and none behind `last`. */
+/* What a kernel's body uses; it uses no buffers before `first` or after `last`. */
 typedef struct Uses {
   const Module *module;
   int first, last;
@@ -472,7 +472,7 @@ typedef struct Uses {
   bool step;
 } Uses;
 
-/* Notes in `is`, one of reads and writes, that `buffer` is used; -1: none is. */
+/* Records in `is` (u's reads or writes) that `buffer` is used; -1: no buffer. */
 static void use_buffer(Uses *u, bool *is, int buffer) {
   if (buffer < 0)
     return;
@@ -481,13 +481,13 @@ static void use_buffer(Uses *u, bool *is, int buffer) {
   u->last = buffer > u->last ? buffer : u->last;
 }
 
-/* Notes the params in `x`. */
+/* Records the params in `x`. */
 static void use_affine(Uses *u, Affine x) {
   for (int i = 0; i < x.n; i++)
     u->scalars[x.t[i].scalar] = true;
 }
 
-/* Notes the params in `b`'s bounds. */
+/* Records the params in the bounds of `b`. */
 static void use_box(Uses *u, const Box *b) {
   for (int d = 0; d < b->rank; d++) {
     use_affine(u, b->lo[d]);
@@ -495,7 +495,7 @@ static void use_box(Uses *u, const Box *b) {
   }
 }
 
-/* Notes what one op uses (a block_walk callback). */
+/* Records what one op uses (a block_walk callback). */
 static void use_op(void *user, Op *op) {
   Uses *u = user;
   use_buffer(u, u->reads, op_buffer_read(op));
@@ -508,7 +508,7 @@ static void use_op(void *user, Op *op) {
     use_box(u, op->box);
 }
 
-/* Notes the params in the extents of `b`. */
+/* Records the params in the extents of `b`. */
 static void use_buffer_shape(Uses *u, const Buffer *b) {
   const Field *f = b->kind == BUFFER_FIELD ? &u->module->fields[b->field] : NULL;
   if (f)
@@ -522,7 +522,7 @@ const char *const mirror_names[MIRROR_ARGS] = {"below", "above", "down", "up", "
 /* Appends an argument to `k`. */
 static void push_arg(Module *m, Kernel *k, KArg arg) { ARENA_PUSH(m->arena, k->args, k->nargs, arg); }
 
-/* Does the sequence, which has no loops, launch kernel `k` of `m`, one of its own? */
+/* Does the sequence, which has no loops, launch kernel `k` of `m`? */
 static bool launches(const Module *m, const HostSeq *seq, const Kernel *k) {
   for (int i = 0; i < seq->nops; i++)
     if (seq->ops[i].kind == HOST_LAUNCH && &m->kernels[seq->ops[i].a] == k)
@@ -530,13 +530,13 @@ static bool launches(const Module *m, const HostSeq *seq, const Kernel *k) {
   return false;
 }
 
-/* Does the init sequence of `m` launch it, or what is done once? */
+/* Does the init sequence of `m`, or the `once` sequence, launch `k`? */
 static bool is_init_kernel(const Module *m, const Kernel *k) {
   return launches(m, &m->host.init, k) || launches(m, &m->host.once, k);
 }
 
-/* Marks the buffers of fields that `k` was to write: what an init sets stays known although its region is empty and
- * nothing is left of its stores. */
+/* Marks the buffers of fields that init kernel `k` was made to write. So they count as initialized even if their region
+ * is empty and all stores to them are gone. */
 static void keep_writes(Uses *u, const Module *m, const Kernel *k) {
   for (int i = 0; i < k->nargs; i++)
     if (k->args[i].kind == KARG_BUFFER && m->buffers[k->args[i].index].kind == BUFFER_FIELD && k->args[i].writes)
@@ -597,13 +597,13 @@ int part_dimension(const Module *m) {
   return n == 1 ? found : -1;
 }
 
-/* For each buffer, the most elements that an op seen so far moves to or from it at once; of `only` alone, if it is not
- * negative. */
+/* The most elements that an op moves to or from each buffer at once, so far. only: not negative: consider only this
+ * buffer. */
 typedef struct Widest {
   int only, *elements;
 } Widest;
 
-/* Notes how much `op` moves (a block_walk callback). */
+/* Records the number of elements that `op` moves (a block_walk callback). */
 static void note_width(void *user, Op *op) {
   Widest *w = user;
   int at[] = {op_buffer_read(op), op_buffer_written(op)};
@@ -614,7 +614,7 @@ static void note_width(void *user, Op *op) {
     }
 }
 
-/* Bytes that the address of buffer `b`, of which so many elements are moved at once, is to be a multiple of. */
+/* The alignment in bytes of the address of buffer `b`, of which ops move up to `elements` elements at once. */
 static int64_t alignment(const Module *m, int b, int elements) {
   int64_t bytes = (int64_t)elements * type_size(buffer_type(m, b));
   return bytes < VECTOR_BYTES ? bytes : VECTOR_BYTES;
@@ -647,7 +647,7 @@ int64_t *kernel_alignments(Arena *a, const Module *m, const Kernel *k) {
   return bytes;
 }
 
-/* The field of which buffer `b` is a copy or a past; -1: it is no field's. */
+/* The field of buffer `b`, or for a field's past the present field; -1: it belongs to no field. */
 static int buffer_root(const Module *m, const Buffer *b) {
   return b->kind != BUFFER_FIELD ? -1 : m->fields[b->field].past ? m->fields[b->field].present : b->field;
 }
@@ -711,7 +711,7 @@ int kernel_storage(const Kernel *k, int array) {
   return array;
 }
 
-/* Bytes of the memory that array `root` owns: those of the largest array in it, rounded up to 16. */
+/* The bytes of the memory that array `root` owns: those of the largest array that uses it, rounded up to 16. */
 static int64_t slot_bytes(const Kernel *k, int root) {
   int64_t most = 0;
   for (int i = 0; i < k->narrays; i++)
@@ -720,7 +720,7 @@ static int64_t slot_bytes(const Kernel *k, int root) {
   return (most + 15) / 16 * 16;
 }
 
-/* Bytes of shared memory owned by the first `n` arrays of `k`. */
+/* The bytes of shared memory that the first `n` arrays of `k` own. */
 static int64_t bytes_before(const Kernel *k, int n) {
   int64_t sum = 0;
   for (int i = 0; i < n; i++)

@@ -14,7 +14,7 @@ typedef enum Opcode {
 #undef OP
   OP_COUNT
 } Opcode;
-/* The ops that bring a coordinate into a region, behind a `case` and in front of its colon. */
+/* The ops that map a coordinate into a region; used between `case` and its colon. */
 #define COORDINATE_MAPS \
   OP_CLAMP: \
   case OP_MIRROR: \
@@ -29,7 +29,7 @@ typedef enum Opcode {
   case OP_GUARD
 
 typedef enum OpLevel { LEVEL_SIR = 1, LEVEL_KIR = 2, LEVEL_BOTH = 3 } OpLevel;
-/* What an op's operands may be, as ops.def says. */
+/* The types of operands that an op may have, see ops.def. */
 typedef enum OpOperands {
   OPERANDS_NONE,
   OPERANDS_ANY,
@@ -91,12 +91,12 @@ typedef struct OpInfo {
 } OpInfo;
 extern const OpInfo op_info[OP_COUNT];
 Opcode opcode_from_name(const char *s); /* OP_COUNT if it names no op */
-/* May an op whose table row asks for `class` have an operand of type `t`, the others having it too? Not for ANY, CHOICE
- * and FORM, whose operands differ. */
+/* May an op with operand class `class` in its table row have operands of type `t`, all of the same type? Not for ANY,
+ * CHOICE and FORM, whose operands differ. */
 bool operands_allow(OpOperands class, Type t);
 
-/* An SSA value: result `index` of op `def`, or argument `index` of block `block` (then def is NULL). `id` is the number
- * it prints as, unique in its apply or kernel after module_renumber. */
+/* An SSA value: result `index` of op `def`, or argument `index` of block `block` (then def is NULL). `id` is its number
+ * in text, unique in its apply or kernel after module_renumber. */
 struct Value {
   Type type;
   int32_t id;
@@ -105,11 +105,17 @@ struct Value {
   Block *block;
 };
 
-/* Op.flags. Of a for: replicate the body; iterations are independent; the rounds of a streaming loop at edges, or those
- * between (pass split-loops); rounds to be compiled each by itself: what they have in common is not to be computed
- * before; few rounds, with tests, to be made as one vector under a mask. Of an if: its first block is for tiles that
- * touch no edge, the second for the others (pass specialize). Of a load: what is around the element in memory is loaded
- * soon, and a cache may bring it, too. */
+/* Op.flags.
+ *
+ *   FOR_UNROLL     replicate the body
+ *   FOR_PARALLEL   iterations are independent
+ *   FOR_EDGES      the rounds of a streaming loop at edges
+ *   FOR_MIDDLE     the rounds between those (pass split-loops)
+ *   IF_INTERIOR    the first block is for tiles that touch no edge, the second for the others (pass specialize)
+ *   FOR_APART      compile each round by itself: do not compute common values of the rounds before the loop
+ *   FOR_MASKED     a few rounds with tests, to be compiled as one vector under a mask
+ *   LOAD_AROUND    the neighbours of the loaded element are loaded soon, so a cache may fetch them, too
+ */
 enum {
   FOR_UNROLL = 1,
   FOR_PARALLEL = 2,
@@ -121,14 +127,15 @@ enum {
   LOAD_AROUND = 128
 };
 
-/* An async.wait may leave at most so many groups. One instruction moves at most so many bytes. */
+/* MAX_GROUPS: the most groups that an async.wait may leave in flight. VECTOR_BYTES: the most bytes that one instruction
+ * moves. */
 enum { MAX_GROUPS = 64, VECTOR_BYTES = 16 };
 
-/* Blocks of a cluster, where a kernel has any: more are not run together everywhere. */
+/* The number of blocks of a cluster, in kernels that have clusters; larger ones do not run on all cards. */
 enum { LEAST_CLUSTER = 2, MOST_CLUSTER = 8 };
 
-/* An operation. Which of sym, off, ver, cval, box, flags mean something follows from its form (ops.def). Operands and
- * results live in the arena. */
+/* An operation. Its form (ops.def) determines which of sym, off, ver, cval, box, flags it uses. Operands and results
+ * live in the arena. */
 struct Op {
   Opcode code;
   int32_t nresults, noperands, nblocks;
@@ -136,28 +143,29 @@ struct Op {
   Block **blocks; /* nested code of for and if */
   Op *prev, *next;
   Block *parent;
-  int32_t sym;    /* scalar, field, member, launch-time array, buffer, array or dimension, by form */
-  int32_t ver;    /* version, FORM_ARRAY, FORM_COPY, FORM_BULK and FORM_SEND; FORM_GLOBAL: 0, or 1 for what a sweep has
-                     given */
+  int32_t sym; /* scalar, field, member, launch-time array, buffer, array or dimension, depending on the form */
+  int32_t ver; /* version, FORM_ARRAY, FORM_COPY, FORM_BULK and FORM_SEND; FORM_GLOBAL: 0, or 1 for a value that a sweep
+                  has computed */
   int32_t flags;  /* of a for, if or load */
-  int32_t count;  /* elements that vload, vstore, avload, avstore and async.copy move; groups that async.wait leaves;
-                     rounds of the streaming loop that a for runs in parts, 0: it does not; elements that are moved from
-                     where  idx.guard leads, 0: one */
-  int32_t from;   /* the buffer that async.copy, bulk.load and bulk.prefetch read, and bulk.store writes */
+  int32_t count;  /* elements that vload, vstore, avload, avstore and async.copy move; groups that async.wait leaves in
+                     flight; for a `for` that runs a streaming loop in parts, the rounds of that loop (else 0); elements
+                     that are moved from the place to which idx.guard maps (0: one) */
+  int32_t from;   /* the buffer that async.copy, bulk.load and bulk.prefetch read, or that bulk.store writes */
   int32_t signal; /* the array with the signal of a bulk.load or cluster.store */
-  int64_t off[MAX_RANK]; /* constant offsets, in grid points; in off[0] the stride of a for, the mask or distance of a
+  int64_t off[MAX_RANK]; /* constant offsets in grid points; off[0] is the stride of a for, the mask or distance of a
                             shuffle */
-  Const cval;            /* of a const, of results[0]->type */
+  Const cval;            /* value of a const, of results[0]->type */
   const Box *box;
-  Loc loc;                    /* the source it came from */
-  int64_t from_off[MAX_RANK]; /* those of buffer `from`; in from_off[0] which rank a cluster.store goes to */
+  Loc loc;                    /* its place in the source */
+  int64_t from_off[MAX_RANK]; /* offsets in buffer `from`; from_off[0]: the distance of ranks from the sender of a
+                                 cluster.store to the receiver */
 };
 
-/* Elements that idx.guard can be about, at most; a power of two. */
+/* The most elements that idx.guard can guard; a power of two. */
 enum { MOST_GUARDED = 16 };
 
-/* A straight line of ops, the last of them a yield (a kernel's body and a for or if without results may end without
- * one). */
+/* A straight line of ops that ends with a yield (the body of a kernel, and of a for or if without results, may end
+ * without one). */
 struct Block {
   int32_t nargs;
   Value **args;

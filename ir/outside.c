@@ -1,9 +1,9 @@
-/* outside.c: the table of outside rules (outside.def), and asking it. */
+/* outside.c: the table of outside rules (outside.def), and functions on it. */
 #include "ir/module.h"
 
 #include <string.h>
 
-/* Where a rule leads to, see outside.def. */
+/* The place to which a rule maps a point, see outside.def. */
 typedef enum Reach { REACH_STAYS, REACH_BACK, REACH_SHORT, REACH_AROUND } Reach;
 
 static const struct {
@@ -34,7 +34,7 @@ bool outside_leads(OutsideRule r) { return table[r].reach != REACH_STAYS; }
 
 void outside_reach(OutsideRule r, int64_t off, int64_t *lo, int64_t *hi) {
   Reach reach = outside_leads(r) && off ? table[outside_end(r, off > 0)].reach : REACH_STAYS;
-  int64_t back = off < 0 ? -off : off; /* how far to the other side */
+  int64_t back = off < 0 ? -off : off; /* distance beyond the edge, and so to the point on the other side */
   back = reach == REACH_AROUND ? back : reach == REACH_SHORT ? back - 1 : 0;
   *lo = *hi = off;
   if (reach != REACH_STAYS && off < 0)
@@ -104,7 +104,7 @@ OutsideRule outside_between(const Side *low, const Side *high) {
   return outside_pair(at[0], at[1]);
 }
 
-/* Are all constants of the rules one, which no sign changes? */
+/* Are all constants of the rules equal, and are there no odd edges that change their sign? */
 static bool has_one_constant(const Field *f, int rank, const Side *sides) {
   const Side *first = NULL;
   bool one = true;

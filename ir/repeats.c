@@ -1,4 +1,4 @@
-/* ir/repeats.c: loops of stencils and updates within a step (Repeat), by the stages that they have. */
+/* ir/repeats.c: loops of stencils and updates within a step (Repeat), described by their stages. */
 #include "ir/module.h"
 
 #include <string.h>

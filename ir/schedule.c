@@ -1,16 +1,16 @@
-/* schedule.c: plans as text, by the table of knobs. */
+/* schedule.c: plans as text, driven by the table of knobs. */
 #include "ir/text/text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Adds "8x32", the first `rank` numbers, as far as they are said. */
+/* Appends "8x32": the first `rank` numbers, up to the first open one. */
 static void print_shape(Str *s, const int32_t *v, int rank) {
   for (int d = 0; d < rank && v[d]; d++)
     str_addf(s, "%s%d", d ? "x" : "", (int)v[d]);
 }
 
-/* Adds " word=value" of knob `id`, where it is not open. */
+/* Appends " word=value" for knob `id`, unless it is open. */
 static void print_knob(Str *s, const Schedule *p, KnobId id, int rank) {
   const KnobRow *row = knob_row(id);
   const void *at = (const char *)p + row->at;
@@ -25,7 +25,7 @@ static void print_knob(Str *s, const Schedule *p, KnobId id, int rank) {
   }
 }
 
-/* Adds the knobs that the family of `p` has and for which it is true of the row. */
+/* Appends the knobs of the family of `p` for whose rows `is` is true. */
 static void print_knobs(Str *s, const Schedule *p, int rank, bool (*is)(const KnobRow *row)) {
   rank = rank < GRID_RANK ? rank : GRID_RANK;
   for (int i = 0; i < KNOBS; i++)
@@ -33,8 +33,9 @@ static void print_knobs(Str *s, const Schedule *p, int rank, bool (*is)(const Kn
       print_knob(s, p, (KnobId)i, rank);
 }
 
-/* Is it what a launch may have of its own; what a tile has, which makes all steps; what else a plan of one launch says;
- * what one of several launches says of all of them? */
+/* is_of_launch: may each launch have its own value? is_of_tile: does it belong to a tile that makes all steps?
+ * is_beside: does it stand after the tile in a plan of one launch? is_of_plan: does it apply to all launches of a plan
+ * with several? */
 static bool is_of_launch(const KnobRow *k) { return k->flags & KNOB_OF_LAUNCH; }
 static bool is_of_tile(const KnobRow *k) { return is_of_launch(k) || k->kind == KNOB_IS_NUMBER; }
 static bool is_beside(const KnobRow *k) { return !is_of_tile(k); }
@@ -51,8 +52,8 @@ const char *plan_tile_text(Arena *a, const Schedule *p, int rank) {
   return text.s;
 }
 
-/* Adds a line of the mapping that `p` says of itself, `of` telling of what; none, unless `always`, if it says nothing.
- */
+/* Appends a line with the mapping of `p` itself; `of` names what it belongs to. If `p` has no mapping, appends a line
+ * only if `always`. */
 static void print_map(Str *s, const Schedule *p, const char *of, bool always, const char *indent) {
   static const Schedule open = {0};
   if (!always && memcmp(p->map, open.map, sizeof open.map) == 0)
@@ -63,7 +64,7 @@ static void print_map(Str *s, const Schedule *p, const char *of, bool always, co
       str_addf(s, " %s=%d", map_row((MapId)i)->word, (int)map_get(p, (MapId)i));
 }
 
-/* Adds the lines of the mapping of plan `p`. */
+/* Appends the lines of the mapping of plan `p`. */
 static void print_maps(Str *s, const Schedule *p, const char *indent) {
   bool any = false;
   print_map(s, p, "", false, indent);
@@ -104,7 +105,7 @@ char *plan_text(Arena *a, const Schedule *p, int rank) {
 
 enum { MAX_KNOB = 1 << 24 };
 
-/* The knob that the word at the reader names; KNOBS: it names none. */
+/* The knob that the reader's next word names; KNOBS: it names none. */
 static KnobId find_knob(const Reader *r) {
   int i = 0;
   while (i < KNOBS && !reader_at_word(r, knob_row((KnobId)i)->word))
@@ -112,7 +113,7 @@ static KnobId find_knob(const Reader *r) {
   return (KnobId)i;
 }
 
-/* Reads a shape, "8x32": one token of the form of a number. */
+/* Parses a shape, "8x32", which is one token in the form of a number. */
 static void read_shape(Reader *r, const char *name, int32_t out[GRID_RANK]) {
   TextToken t = reader_next(r);
   const char *s = t.text;
@@ -135,7 +136,7 @@ static void read_shape(Reader *r, const char *name, int32_t out[GRID_RANK]) {
                t.text);
 }
 
-/* Reads one of the words of knob `id`. */
+/* Parses one of the words of knob `id`. */
 static KnobWord read_word(Reader *r, KnobId id) {
   TextToken t = reader_next(r);
   KnobWord found = knob_find_word(id, t.text);
@@ -147,7 +148,7 @@ static KnobWord read_word(Reader *r, KnobId id) {
   return found;
 }
 
-/* Reads the value of knob `id` into `p`. */
+/* Parses the value of knob `id` into `p`. */
 static void read_value(Reader *r, KnobId id, Schedule *p) {
   const KnobRow *row = knob_row(id);
   void *at = (char *)p + row->at;
@@ -159,7 +160,7 @@ static void read_value(Reader *r, KnobId id, Schedule *p) {
   }
 }
 
-/* Reads a family and its knobs; `whole`: of the plan, else of one of its launches. */
+/* Parses a family and its knobs into `p`; `whole`: those of the whole plan, else those of one of its launches. */
 static void read_tile(Reader *r, bool whole, Schedule *p) {
   TextToken word = reader_next(r);
   int32_t seen = 0;
@@ -182,7 +183,7 @@ static void read_tile(Reader *r, bool whole, Schedule *p) {
   }
 }
 
-/* The row of the mapping that the word at the reader names; MAPS: it names none. */
+/* The row of the mapping that the reader's next word names; MAPS: it names none. */
 static MapId find_mapped(const Reader *r) {
   int i = 0;
   while (i < MAPS && !reader_at_word(r, map_row((MapId)i)->word))
@@ -190,7 +191,8 @@ static MapId find_mapped(const Reader *r) {
   return (MapId)i;
 }
 
-/* Reads what a line of the mapping says into `p`, which is of family `family`; `plan`: of the whole plan, too. */
+/* Parses a line of the mapping into `p`, which has family `family`; `plan`: numbers of the whole plan are allowed, too.
+ */
 static void read_map(Reader *r, FamilyId family, bool plan, Schedule *p) {
   for (MapId i; !r->failed && (i = find_mapped(r)) < MAPS;) {
     Loc at = reader_next(r).loc;
@@ -207,7 +209,7 @@ static void read_map(Reader *r, FamilyId family, bool plan, Schedule *p) {
   }
 }
 
-/* Reads the lines of the mapping of plan `p`, which has `n` launches at `groups`. */
+/* Parses the lines of the mapping of plan `p`, which has `n` launches at `groups`. */
 static void read_maps(Reader *r, Schedule *p, int n, Schedule *groups) {
   int g = 0;
   while (!r->failed && reader_at_word(r, "map")) {
@@ -255,7 +257,7 @@ void plan_read(Reader *r, Schedule *p) {
   p->groups = groups;
 }
 
-/* What plans call the knobs, "T, cut, block". */
+/* The names of the knobs in plans, "T, cut, block". */
 static char *plan_words(Arena *a) {
   Str s = {.arena = a};
   for (int i = 0; i < KNOBS; i++)
@@ -281,7 +283,7 @@ bool plan_is_text(const char *text) {
   return strncmp(text, "//", 2) == 0 || (strncmp(text, "plan", 4) == 0 && text[4] && strchr(" \t\r\n", text[4]));
 }
 
-/* Is what knob `id` says of `p` open, or said of more dimensions than `rank`? */
+/* Is knob `id` open in `p`, or set for more dimensions than `rank`? */
 static bool is_incomplete(const Schedule *p, KnobId id, int rank) {
   const int32_t *v = (const void *)((const char *)p + knob_row(id)->at);
   if (knob_row(id)->kind == KNOB_IS_NUMBER)
@@ -294,7 +296,7 @@ static bool is_incomplete(const Schedule *p, KnobId id, int rank) {
   return false;
 }
 
-/* The first that is so of a tile; NULL: none. */
+/* The first knob of a tile that is incomplete; NULL: none. */
 static const char *wrong_tile(const Schedule *p, int rank) {
   if (p->family <= FAMILY_AUTO)
     return "the family";
@@ -305,7 +307,8 @@ static const char *wrong_tile(const Schedule *p, int rank) {
   return NULL;
 }
 
-/* Of how many dimensions are the tiles of `p`, whose grid has rank `rank`: its own, or those of a slice of it? */
+/* The number of dimensions of the tiles of `p`, for a grid of rank `rank`: those of the grid, or those of a slice of
+ * it. */
 static int tile_rank(const Schedule *p, int rank) {
   bool says_less = rank == GRID_RANK && p->block[0] && !p->block[rank - 1] && !p->elems[rank - 1];
   return rank > GRID_RANK || says_less ? rank - 1 : rank;

@@ -1,5 +1,5 @@
-/* ir/shape.c: the values of extents under a program's scalars: of the grid, of fields and arrays, of buffers; and the
- * warps of kernels. Below module.c, and below all code that prints or runs modules. */
+/* ir/shape.c: extents under a program's scalars (of the grid, of fields and arrays, of buffers), and the warps of
+ * kernels. module.c and all code that prints or runs modules use it. */
 #include "ir/run/run.h"
 
 int64_t field_layout(const Field *f, const Const *scalars, int64_t shape[MAX_RANK]) {

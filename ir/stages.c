@@ -5,13 +5,13 @@ bool stages_have_repeat(StageRange x, const Repeat *r) {
   return x.last > x.first && x.first <= r->first && r->last <= x.last;
 }
 
-/* Is `stage` one of them? */
+/* Is `stage` in the range? */
 static bool has_stage(StageRange x, int32_t stage) { return x.first <= stage && stage <= x.last; }
 
 /* The stages of repeat number `r`. */
 static StageRange stages_of(const Module *m, int r) { return (StageRange){m->repeats[r].first, m->repeats[r].last}; }
 
-/* Have the stages stencils? */
+/* Do stencils have stages in the range? */
 static bool have_stencils(const Module *m, StageRange x) {
   bool any = false;
   for (int i = 0; i < m->nstencils; i++)
@@ -19,8 +19,8 @@ static bool have_stencils(const Module *m, StageRange x) {
   return any;
 }
 
-/* Can a program make the rounds of repeat `r`: has it, and has each repeat within it, stencils, does no update stand in
- * it, and belongs no reduction to its rounds or to those within? */
+/* Can a program make the rounds of repeat `r`: does it, and does each repeat nested in it, contain stencils but no
+ * update, and does no reduction belong to its rounds or to those of a nested repeat? */
 static bool has_plain_rounds(const Module *m, int r) {
   bool plain = true;
   for (int i = 0; i < m->nrepeats; i++)
@@ -32,7 +32,7 @@ static bool has_plain_rounds(const Module *m, int r) {
   return plain;
 }
 
-/* Have the stages stencils, all of coarser levels, and none that reads the finest one? */
+/* Does the range contain stencils, all of coarser levels, none of which reads the finest level? */
 static bool are_coarse(const Module *m, const bool *coarse, StageRange x) {
   bool all = have_stencils(m, x);
   for (int i = 0; i < m->nstencils; i++)
@@ -55,9 +55,9 @@ bool stages_can_be_one(const Module *m, const bool *coarse, StageRange x) {
   return can;
 }
 
-/* ---------------------------------------------------------------- all of a step */
+/* ---------------------------------------------------------------- all stages of a step */
 
-/* Adds stage `stage` to the `n` at `list`, unless it is there; in order. Returns how many they are. */
+/* Adds stage `stage` to the sorted list of `n`, unless it is there. Returns the new number. */
 static int add_stage(StageRange *list, int n, int32_t stage) {
   int at = n;
   for (int i = 0; i < n; i++)
@@ -69,7 +69,8 @@ static int add_stage(StageRange *list, int n, int32_t stage) {
   return n + 1;
 }
 
-/* All stages that may have stencils: those that have, and where pass history rotates time levels. */
+/* Lists all stages that may have stencils: those that have some, and those where pass history rotates time levels.
+ * Returns their number. */
 static int find_stages(const Module *m, StageRange *list) {
   bool past = false;
   int n = 0;
@@ -82,8 +83,8 @@ static int find_stages(const Module *m, StageRange *list) {
   return past || !n ? add_stage(list, n, module_last_stage(m)) : n;
 }
 
-/* Numbers `from` to `to` of the `n` stages at `list` as one range, with the stages of each repeat that has none of the
- * others, if the program can make its rounds. */
+/* The ranges number `from` to `to` of the `n` in `list` as one range. It is extended to all stages of each repeat that
+ * has no stages of the other ranges, if the program can make the rounds of the repeat. */
 static StageRange join(const Module *m, const StageRange *list, int n, int from, int to) {
   StageRange x = {list[from].first, list[to].last};
   for (int r = 0; r < m->nrepeats; r++) {

@@ -1,17 +1,17 @@
-/* ir/uniform.c: values that all threads of a block have together. */
+/* ir/uniform.c: finds values that are the same in all threads of a block. */
 #include "ir/ir.h"
 
-/* How deep a value is looked into, and at how many ops in all. */
+/* Limits of the search: its depth, and the number of ops that it visits. */
 enum { UNIFORM_DEPTH = 100, UNIFORM_FUEL = 2000 };
 
-/* Values that were looked at: as long as no answer is no, they are uniform, too. */
+/* The number of visited values that are remembered. They count as uniform until one is found that is not. */
 enum { UNIFORM_SEEN = 64 };
 typedef struct Uniform {
   int fuel;
   const Value *seen[UNIFORM_SEEN];
 } Uniform;
 
-/* Was `v` looked at, as far as there is room to know? Now it was. */
+/* Has `v` been visited, as far as that is remembered? Marks it as visited. */
 static bool seen_before(Uniform *u, const Value *v) {
   const Value **place = &u->seen[(uintptr_t)v / sizeof *v % UNIFORM_SEEN];
   bool seen = *place == v;
@@ -19,7 +19,7 @@ static bool seen_before(Uniform *u, const Value *v) {
   return seen;
 }
 
-/* Is `v` uniform, as far as `depth` ops deep and u->fuel ops in all tell? */
+/* Is `v` uniform? False if more than `depth` levels or u->fuel ops would have to be visited. */
 static bool uniform_to(const Value *v, int depth, Uniform *u) {
   const Op *op = v->def;
   if (seen_before(u, v))
