@@ -1,4 +1,5 @@
-/* bind.c: a module meets its launch-time values: scalars evaluated, overrides and checks applied, extents measured. */
+/* bind.c: binds a module to its launch-time values: applies overrides, evaluates scalars, runs the checks, computes
+ * extents. */
 #include "ir/run/exec.h"
 #include "ir/text/text.h"
 
@@ -14,7 +15,7 @@ static const int64_t MAX_COORD = INT64_C(1) << 60;
 
 /* ---- overrides */
 
-/* "a, b, c": the names of the params of `m`, for messages; in m's arena. */
+/* The names of the params of `m` as a list, "a, b, c", for messages; in m's arena. */
 static const char *param_list(const Module *m) {
   Str s = {m->arena, NULL, 0, 0};
   str_add(&s, "");
@@ -24,8 +25,8 @@ static const char *param_list(const Module *m) {
   return s.n ? s.s : "none";
 }
 
-/* Reads the integer `text`, decimal or 0x hexadecimal, into *out. 0 if it is one in [lo, hi], 1 if malformed, 2 if out
- * of range. */
+/* Parses the integer `text`, decimal or 0x hexadecimal, into *out. Returns 0 if it lies in [lo, hi], 1 if it is
+ * malformed, 2 if it is out of range. */
 static int read_int(const char *text, int64_t lo, int64_t hi, int64_t *out) {
   const char *digits = text + (*text == '-' || *text == '+');
   if (*digits < '0' || *digits > '9')
@@ -42,15 +43,15 @@ static int read_int(const char *text, int64_t lo, int64_t hi, int64_t *out) {
   return 0;
 }
 
-/* Reads the float `text` of type `t`, rounded once, into *out. 0 if well, 1 if malformed, 2 if infinite or too large
- * for the type. */
+/* Parses the float `text`, rounded once to type `t`, into *out. Returns 0 on success, 1 if it is malformed, 2 if it is
+ * infinite or too large for the type. */
 static int read_float(const char *text, Type t, Const *out) {
   if (!*text || strchr(" \t\n\v\f\r", *text))
     return 1;
   return const_parse_float(text, t, out) ? 0 : isinf(out->f) ? 2 : 1;
 }
 
-/* Reads `text` as a value of type `t`: 0 if well, 1 if malformed, 2 if out of range. */
+/* Parses `text` as a value of type `t`: returns 0 on success, 1 if it is malformed, 2 if it is out of range. */
 static int read_value(const char *text, Type t, Const *out) {
   if (t == TY_BOOL) {
     bool yes = !strcmp(text, "true") || !strcmp(text, "1"), no = !strcmp(text, "false") || !strcmp(text, "0");
@@ -62,17 +63,17 @@ static int read_value(const char *text, Type t, Const *out) {
   return read_int(text, type_least(t), type_most(t), &out->i);
 }
 
-/* What a value of type `t` looks like, for messages. */
+/* The form of a value of type `t`, for messages. */
 static const char *value_form(Type t) {
   return t == TY_BOOL       ? "true or false"
          : type_is_float(t) ? "a number such as 0.25 or 1e-3"
                             : "an integer such as 4096";
 }
 
-/* What stands in front of an override, "N=4", where it was given. */
+/* The prefix of an override such as "N=4" in messages: that of the command line or none. */
 static const char *mark(const Diags *d) { return diags_speaks_of_options(d) ? "-D" : ""; }
 
-/* Reads the override `def` of scalar `s` into *out. */
+/* Parses the override `def` of scalar `s` into *out. */
 static bool apply_define(const Scalar *s, const Define *def, Const *out, Diags *d) {
   int bad = read_value(def->value, s->type, out);
   if (bad == 1)
@@ -104,7 +105,8 @@ static bool check_defines(const Module *m, int n, const Define *defs, Diags *d) 
 
 /* ---- scalars */
 
-/* The value that `b` yields under the scalars, or `of` in it (NULL: that), where index 0 is `index`. */
+/* The value that `b` yields (of: the value of `of`, which `b` computes, instead) under the scalars, where index 0 is
+ * `index`. */
 static Const value_at(Arena *a, const Block *b, const Value *of, const Const *scalars, int64_t index) {
   int n = 0;
   for (const Op *op = b->first; op; op = op->next)
@@ -144,7 +146,7 @@ void values_fill(Arena *a, const ParamArray *p, const Const *scalars, void *to) 
     exec_put(p->type, to, i, value_at(a, p->value, NULL, scalars, i));
 }
 
-/* Evaluates scalar `i` of `m` into out[i]: the last override of its name, or its expression. */
+/* Evaluates scalar `i` of `m` into out[i]: the last override of its name, or else its expression. */
 static bool bind_scalar(const Module *m, int i, int n, const Define *defs, Const *out, Diags *d) {
   const Scalar *s = &m->scalars[i];
   for (int k = n - 1; k >= 0 && s->is_param; k--)
@@ -164,7 +166,7 @@ static bool bind_scalar(const Module *m, int i, int n, const Define *defs, Const
 
 /* ---- checks and extents */
 
-/* Does one of the first `n` terms of `x` name the scalar? */
+/* Does one of the first `n` terms of `x` contain the scalar? */
 static bool names_scalar(Affine x, int n, int scalar) {
   for (int i = 0; i < n; i++)
     if (x.t[i].scalar == scalar)
@@ -172,7 +174,7 @@ static bool names_scalar(Affine x, int n, int scalar) {
   return false;
 }
 
-/* " (with N = 3, M = 4)" for the scalars in x and y, or "" if there are none. */
+/* " (with N = 3, M = 4)" for the scalars in x and y; "" if there are none. */
 static const char *with_params(const Module *m, Affine x, Affine y, const Const *scalars) {
   Str s = {m->arena, NULL, 0, 0};
   for (int i = 0; i < x.n + y.n; i++) {
@@ -184,7 +186,7 @@ static const char *with_params(const Module *m, Affine x, Affine y, const Const 
   return s.n ? arena_printf(m->arena, " (with %s)", s.s) : "";
 }
 
-/* The params that `c` depends on, as with_params has them; before them a point that is missing, if `found`. */
+/* The params that `c` depends on, in the form of with_params; if `found`, preceded by the point that is missing. */
 static const char *with_missing(const Module *m, const Covered *c, bool found, const int64_t *missing,
                                 const Const *scalars) {
   Affine all = affine_const(0);
@@ -215,7 +217,7 @@ static bool is_empty(const Box *b, const Const *scalars) {
   return false;
 }
 
-/* All checks of the module that concern points there are; every one that fails is reported. */
+/* Runs all checks of the module that concern at least one point; reports each that fails. */
 static bool run_checks(const Module *m, const Const *scalars, Diags *d) {
   bool ok = true;
   for (int i = 0; i < m->nchecks; i++) {
@@ -236,8 +238,8 @@ static bool run_checks(const Module *m, const Const *scalars, Diags *d) {
   return ok;
 }
 
-/* Evaluates the bounds of dimension `k` of `b`, the region of the grid or field called `what`, and checks that they are
- * small enough to reckon with. */
+/* Evaluates the bounds of dimension `k` of `b`, the region of the grid or field named `what`, and checks that they are
+ * within MAX_COORD. */
 static bool eval_bounds(const Module *m, const char *what, Loc loc, const Box *b, int k, const Const *scalars,
                         int64_t *lo, int64_t *hi, Diags *d) {
   bool overflow = false;
@@ -250,7 +252,7 @@ static bool eval_bounds(const Module *m, const char *what, Loc loc, const Box *b
   return false;
 }
 
-/* The grid must have a point in every dimension. */
+/* Checks that the grid has a point in every dimension. */
 static bool check_grid(const Module *m, const Const *scalars, Diags *d) {
   for (int k = 0; k < m->grid.rank; k++) {
     int64_t lo, hi;
@@ -272,7 +274,7 @@ static bool check_grid(const Module *m, const Const *scalars, Diags *d) {
   return true;
 }
 
-/* The distance or time called `what`, in `scalar` (number + 1, or 0), must be a number above 0. */
+/* Checks that the distance or duration named `what`, in `scalar` (number + 1, or 0), is a number above 0. */
 static bool check_length(const Module *m, int32_t scalar, const char *what, const Const *scalars, Diags *d) {
   double x = scalar ? scalars[scalar - 1].f : 1;
   if (x > 0 && isfinite(x))
@@ -281,7 +283,7 @@ static bool check_length(const Module *m, int32_t scalar, const char *what, cons
   return false;
 }
 
-/* Distances of points, and the time step, are numbers above 0. */
+/* Checks that the distances of points and the time step are numbers above 0. */
 static bool check_metric(const Module *m, const Const *scalars, Diags *d) {
   bool ok = check_length(m, m->metric.step, "the time step of the grid", scalars, d);
   for (int k = 0; k < m->grid.rank; k++) {
@@ -292,7 +294,7 @@ static bool check_metric(const Module *m, const Const *scalars, Diags *d) {
   return ok;
 }
 
-/* The field's array must be small enough that its bytes can be counted in 62 bits. */
+/* Checks that the bytes of the field's array can be counted in 62 bits. */
 static bool check_field(const Module *m, const Field *f, const Const *scalars, Diags *d) {
   int64_t bytes = type_bytes(m, f->type);
   ArenaMark start = arena_mark(m->arena);
@@ -314,7 +316,7 @@ static bool check_field(const Module *m, const Field *f, const Const *scalars, D
 
 /* ---- kernels */
 
-/* The first of the multiples of `k` that does not hold, NULL if all do. */
+/* The first of the multiples of `k` that does not hold; NULL if all hold. */
 static const Multiple *failed_multiple(const Kernel *k, const Const *scalars) {
   for (int i = 0; i < k->nmultiples; i++) {
     bool overflow = false;
@@ -333,8 +335,8 @@ int kernel_chosen(const Module *m, int kernel, const Const *scalars) {
   return failed_multiple(k, scalars) ? k->instead - 1 : kernel;
 }
 
-/* Blocks of `tile` points each that cover `extent` points, of which those at the ends take `over` beside; INT64_MAX if
- * they exceed 64 bits. */
+/* The number of blocks of `tile` points that cover `extent` points, where the first and last blocks cover `over`
+ * further points; INT64_MAX if it exceeds 64 bits. */
 static int64_t blocks_of(Affine extent, int32_t over, int32_t tile, const Const *scalars) {
   bool overflow = false;
   int64_t points = affine_eval(extent, scalars, &overflow);
@@ -360,7 +362,7 @@ int64_t kernel_blocks(const Kernel *k, const Const *scalars, int64_t blocks[MAX_
   return blocks[k->rank - 1] = all == INT64_MAX ? all : all - hole;
 }
 
-/* Every kernel must be one that may be launched, or have one that is launched in its place. */
+/* Checks that every kernel may be launched, or has a kernel that is launched in its place. */
 static bool check_kernels(const Module *m, const Const *scalars, Diags *d) {
   bool ok = true;
   for (int i = 0; i < m->nkernels; i++) {
@@ -379,7 +381,7 @@ static bool check_kernels(const Module *m, const Const *scalars, Diags *d) {
   return ok;
 }
 
-/* Splits "1.5-2i", "2i" or "3" into the texts of both parts. False if it is none of these by its form. */
+/* Splits "1.5-2i", "2i" or "3" into the texts of both parts. False if it has none of these forms. */
 static bool split_complex(Arena *a, const char *text, const char **parts) {
   size_t n = strlen(text), at;
   bool imaginary = n > 1 && text[n - 1] == 'i';
@@ -395,7 +397,7 @@ static bool split_complex(Arena *a, const char *text, const char **parts) {
   return parts[1][strspn(parts[1], "+-")] != 0;
 }
 
-/* The param that is part `i` of the complex one `name`, NULL: there is none. */
+/* The param that is part `i` of the complex param `name`; NULL: there is none. */
 static const Scalar *find_part(const Module *m, const char *name, int i) {
   int s = module_find_scalar(m, arena_printf(m->arena, i ? "%s_im" : "%s_re", name));
   return s >= 0 && m->scalars[s].is_param && type_is_float(m->scalars[s].type) ? &m->scalars[s] : NULL;
@@ -426,7 +428,7 @@ const Define *defines_apart(const Module *m, int *n, const Define *defs, Diags *
   return all;
 }
 
-/* Binds all scalars and checks what goes by them. */
+/* Binds all scalars and runs all checks that depend on them. */
 static bool bind_all(const Module *m, int n, const Define *given, Const *out, Diags *d) {
   const Define *defs = defines_apart(m, &n, given, d);
   if (!defs || !check_defines(m, n, defs, d))
@@ -440,7 +442,8 @@ static bool bind_all(const Module *m, int n, const Define *given, Const *out, Di
   return ok && run_checks(m, out, d) && check_kernels(m, out, d);
 }
 
-/* Nothing stays in m's arena: a program's plans are bound there, any number of them. Messages of a failure may be. */
+/* Frees what it allocates in m's arena, because any number of a program's plans are bound there; only messages of a
+ * failure may remain. */
 bool module_bind(const Module *m, int n, const Define *given, Const *out, Diags *d) {
   ArenaMark start = arena_mark(m->arena);
   bool ok = bind_all(m, n, given, out, d);

@@ -1,12 +1,12 @@
-/* ir/run/covered.c: whether boxes together hold all points that are read, under given params. */
+/* ir/run/covered.c: decides, under given params, whether a set of boxes contains all points that are read. */
 #include "ir/ir.h"
 
-/* Bounds of a box as numbers, both inclusive. */
+/* The bounds of a box as numbers, both inclusive. */
 typedef struct Span {
   int64_t lo[MAX_RANK], hi[MAX_RANK];
 } Span;
 
-/* The bounds of `b`. False if they are beyond 2^61, so that their sums would not fit. */
+/* Evaluates the bounds of `b`. False if they are beyond 2^61, because then their sums would not fit. */
 static bool span_of(const Box *b, const Const *scalars, Span *out) {
   const int64_t limit = (int64_t)1 << 61;
   bool overflow = false;
@@ -26,8 +26,9 @@ static bool is_empty(const Span *s, int rank) {
   return false;
 }
 
-/* The least and the greatest of what op `map`, which reflects, gives for *from .. *to about [lo, hi]: of what it gives
- * for the ends and for the points between them that it brings to an edge; all of it if they are far enough apart. */
+/* Replaces the interval *from .. *to by the least interval that contains its image under op `map`, a reflection about
+ * [lo, hi]. It is computed from the images of the ends and of the points between them that map to an edge; if the ends
+ * are far enough apart, it is all of [lo, hi]. */
 static void mirrored(Opcode map, int64_t lo, int64_t hi, int64_t *from, int64_t *to) {
   int64_t first = hi, last = lo, length = hi - lo;
   const Reflects by = map_reflects(map);
@@ -54,8 +55,8 @@ static void mirrored(Opcode map, int64_t lo, int64_t hi, int64_t *from, int64_t 
   *to = last;
 }
 
-/* The intervals, at most two of them, into which `rule` brings the points from .. to about [lo, hi]; their number. None
- * of both is empty. */
+/* Computes the image of the interval from .. to under `rule` about [lo, hi]: at most two intervals. Returns their
+ * number. Neither of the given intervals is empty. */
 static int images(OutsideRule rule, int64_t lo, int64_t hi, int64_t from, int64_t to, int64_t first[2],
                   int64_t last[2]) {
   bool inside = from >= lo && to <= hi;
@@ -86,8 +87,8 @@ static int images(OutsideRule rule, int64_t lo, int64_t hi, int64_t from, int64_
   return 1;
 }
 
-/* Do the boxes `by`, of `c`, from number `i` on hold all of `s`? If not, `missing` is a point that none has. What a box
- * leaves of s is cut into slabs below and above it, a dimension after the other. */
+/* Do the boxes `by` of `c`, from number `i` on, contain all of `s`? If not, `missing` is a point that none contains.
+ * For each box, the rest of s is cut into slabs below and above the box, one dimension after the other. */
 static bool holds_from(const Covered *c, const Span *by, int i, Span s, int64_t *missing) {
   int rank = c->need.rank;
   bool apart = false;
@@ -113,7 +114,8 @@ static bool holds_from(const Covered *c, const Span *by, int i, Span s, int64_t 
   return true;
 }
 
-/* Do the boxes hold the points that are the images of those of `need` about `within`, none of them empty? */
+/* Do the boxes contain the images of all points of `need` under the rule of `c` about `within`? Neither box is empty.
+ */
 static bool holds_images(const Covered *c, const Span *by, const Span *need, const Span *within, int64_t *missing) {
   int rank = c->need.rank, count[MAX_RANK];
   int64_t first[MAX_RANK][2], last[MAX_RANK][2];

@@ -1,11 +1,12 @@
-/* derive.c: derivatives of ops, of scalars that launching computes, and which programs have a gradient. */
+/* derive.c: derivatives of ops and of scalars that are computed at launch, and the check whether a program has a
+ * gradient. */
 #include "ir/ir.h"
 
 #include <math.h>
 
 /* ---- one op */
 
-/* The derivatives of an op of two floats, whose value is `v`, by them. */
+/* The derivatives of an op of two floats, whose value is `v`, with respect to them. */
 static void binary(Opcode code, double x, double y, double v, double *dx, double *dy) {
   switch (code) {
   case OP_ADD: *dx = 1, *dy = 1; break;
@@ -49,7 +50,7 @@ static double unary(Opcode code, double x, double v) {
   case OP_ERF: return M_2_SQRTPI * exp(-x * x);
   case OP_FLOOR:
   case OP_CEIL:
-  default: return 0; /* a function that is not here: ir_eval_test says so */
+  default: return 0; /* a function without a rule here: ir_eval_test reports it */
   }
 }
 
@@ -71,7 +72,7 @@ void op_partials(const Op *op, const Const *in, Const out, double partial[3]) {
 
 /* ---- scalars */
 
-/* Adds to bar[s] of the scalars that `b` is computed from what `seed` times its derivative by them is. */
+/* For each scalar s that `b` depends on: adds `seed` times the derivative of b's value with respect to s to bar[s]. */
 static void pull_expr(Arena *a, const Block *b, const Const *scalars, double seed, double *bar) {
   int n = block_renumber((Block *)b, 0);
   Const *value = ARENA_ARRAY(a, Const, n + 1), in[3];
@@ -115,8 +116,8 @@ bool reduction_has_gradient(const Module *m, int32_t scalar) {
   return false;
 }
 
-/* Reports the first op of `b`, code of `what`, that has a number without a derivative so far. within: in a step, so
- * that it may read what is reduced between steps. */
+/* Reports the first op of `b`, code of `what`, that yields a number and has no derivative so far. within: `b` is in a
+ * step, so that it may read values that are reduced between steps. */
 static bool check_body(const Module *m, Diags *d, const Block *b, bool within, const char *what, const char *name) {
   for (const Op *op = b->first; op; op = op->next) {
     bool reduced = op->code == OP_SCALAR && m->scalars[op->sym].is_reduction;
@@ -131,8 +132,8 @@ static bool check_body(const Module *m, Diags *d, const Block *b, bool within, c
   return true;
 }
 
-/* Is no param's default made of a param that the losses are differentiated by, or of a let that is? of: by scalar the
- * param that it is made of, NULL: none. False after reporting one. */
+/* Checks that no param's default depends on a param with respect to which the losses are differentiated, or on a let
+ * that does. of: by scalar, such a param that it depends on, NULL: none. False after reporting one. */
 static bool check_defaults(const Module *m, Diags *d, const char **of) {
   for (int i = 0; i < m->nby; i++)
     if (m->by[i].kind == BY_PARAM)
@@ -154,9 +155,9 @@ static bool check_defaults(const Module *m, Diags *d, const char **of) {
   return true;
 }
 
-/* Does no launch-time array that launching computes, as the coefficients of absorbing layers, or weights of
- * derivatives, change with what the losses are differentiated by? made_of: as check_defaults has left it. False after
- * reporting one. */
+/* Checks that no launch-time array that is computed at launch, such as the coefficients of absorbing layers or weights
+ * of derivatives, depends on the inputs with respect to which the losses are differentiated. made_of: as check_defaults
+ * sets it. False after reporting one. */
 static bool check_computed(const Module *m, Diags *d, const char *const *made_of) {
   const char *of = NULL;
   for (int i = 0; i < m->nparam_arrays && !of; i++) {
@@ -177,8 +178,8 @@ static bool check_computed(const Module *m, Diags *d, const char *const *made_of
   return !of;
 }
 
-/* Is the update no product of all points that changes with what the losses are differentiated by? Where one of them is
- * 0 its derivatives are products of all others. False after reporting. */
+/* Checks that the update is no product over all points that depends on the inputs with respect to which the losses are
+ * differentiated: if one factor is 0, its derivative is the product of all others. False after reporting. */
 static bool check_product(const Module *m, const bool *changing, Diags *d, const Update *u) {
   if (u->op != OP_MUL || !changing[u->state] || box_is_point(&u->over))
     return true;

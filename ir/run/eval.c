@@ -1,14 +1,14 @@
-/* ir/run/eval.c: one op on constants, the definition of every op's arithmetic.
+/* ir/run/eval.c: evaluates one op on constants; it defines the arithmetic of every op.
  *
- * Integers wrap at their width, x / 0 = x % 0 = 0, division truncates. f32 functions are computed in f64 and rounded;
- * for + - * / and
- * sqrt that is the correctly rounded f32 result, because f64 has more than twice the digits and two. */
+ * Integers wrap at their width, x / 0 = x % 0 = 0, division truncates. f32 functions are computed in f64 and rounded.
+ * For + - * / and sqrt this is the correctly rounded f32 result, because an f64 has more than twice as many digits plus
+ * two. */
 #include "ir/ir.h"
 #include "ir/run/random.h"
 
 #include <math.h>
 
-/* Integer arithmetic; the caller cuts the result to its type. */
+/* Integer arithmetic; the caller truncates the result to its type. */
 static int64_t eval_int(Opcode code, int64_t x, int64_t y) {
   uint64_t a = (uint64_t)x, b = (uint64_t)y;
   switch (code) {
@@ -25,7 +25,7 @@ static int64_t eval_int(Opcode code, int64_t x, int64_t y) {
   }
 }
 
-/* The bits of the integers `x` and `y` of type `t`; shifts by its width or more shift all bits out. */
+/* Bitwise ops and shifts on the integers `x` and `y` of type `t`; a shift by the width or more shifts all bits out. */
 static int64_t eval_bits(Opcode code, Type t, int64_t x, int64_t y) {
   uint64_t by = (uint64_t)y, width = (uint64_t)type_size(t) * 8;
   switch (code) {
@@ -63,7 +63,7 @@ static double maximum_number(double x, double y) {
 /* `x` rounded to the float type `t`. */
 static double rounded(double x, Type t) { return const_convert((Const){.f = x}, TY_F64, t).f; }
 
-/* The exponent of the end of what is ranged. */
+/* The exponent of the end of the range of op ranged. */
 static int range_end(Type t) { return t == TY_F64 ? RANGED_F64 : RANGED_F32; }
 
 bool eval_below_end(Type t, double x) { return x < ldexp(1, range_end(t)); }
@@ -77,7 +77,7 @@ bool eval_short_quotient(Type t, double x, double y) {
 
 bool eval_short_root(Type t, double x) { return x >= (t == TY_F64 ? 0x1p-500 : 0x1p-100) && x < HUGE_VAL; }
 
-/* Arithmetic on floats in f64; the caller rounds to `t`, which matters here only where an op has two roundings. */
+/* Float arithmetic in f64; the caller rounds to `t`, which matters here only for ops with two roundings. */
 static double eval_float(Opcode code, Type t, double x, double y) {
   switch (code) {
   case OP_ADD: return x + y;
@@ -119,7 +119,7 @@ static double eval_float(Opcode code, Type t, double x, double y) {
   }
 }
 
-/* x * y + z with one rounding to `t`. */
+/* x * y + z with a single rounding to `t`. */
 static double eval_fma(Type t, double x, double y, double z) {
   if (t == TY_F64)
     return fma(x, y, z);
@@ -139,7 +139,7 @@ static bool eval_compare(Opcode code, Type t, Const x, Const y) {
   }
 }
 
-/* An op whose result has the type `t` of its operands `x` and, if there are two, `y`. */
+/* An op whose result has the type `t` of its operand `x` and, if there are two, `y`. */
 static Const eval_arith(Opcode code, Type t, Const x, Const y) {
   if (type_is_float(t))
     return (Const){.f = rounded(eval_float(code, t, x.f, y.f), t)};
@@ -212,8 +212,8 @@ Reflects map_reflects(Opcode code) {
   }
 }
 
-/* Where reflection at ends, as `by` says, and clamping at others lead from a point `x` above the first of those up to
- * `length`, at least 1, above that. Two reflections move a point by their period. */
+/* The image of a point `x` above the lower end of an interval whose upper end is `length` (at least 1) above it, under
+ * reflection at the ends that `by` says and clamping at the others. Two reflections move a point by their period. */
 static __int128 reflected(Reflects by, __int128 x, __int128 length) {
   if (by.end[0] && by.end[1]) {
     __int128 period = 2 * length + by.half[0] + by.half[1], r = floor_mod(x, period);

@@ -1,9 +1,8 @@
-/* exec.h: the arithmetic of eval_op made quick, for the interpreter and the simulator, and elements of arrays.
+/* exec.h: a fast form of eval_op's arithmetic for the interpreter and the simulator, and access to elements of arrays.
  *
- * An op is translated once into an ExecCode that names opcode and type together; exec_apply then is a few machine
- * instructions where the
- * compiler knows the code. Every code's result equals eval_op's bit for bit; codes that have no short form go through
- * eval_op. */
+ * An op is translated once into an ExecCode, which names opcode and type together. If the compiler knows the code,
+ * exec_apply is a few machine instructions. The result of every code equals eval_op's bit for bit; codes without a
+ * short form call eval_op. */
 #ifndef STC_EXEC_H
 #define STC_EXEC_H
 
@@ -12,8 +11,8 @@
 #include <math.h>
 #include <string.h>
 
-/* X(NAME): the codes. GENERIC is eval_op; COPY passes operand 0 on; F32 and F64 are the types of operands, F either,
- * I64 and I32 likewise, I either or bool. */
+/* X(NAME): the codes. GENERIC calls eval_op; COPY returns operand 0. A suffix is the type of the operands: F32, F64; F
+ * is either of these; I64, I32; I is either of these or bool. */
 // clang-format off
 #define EXEC_CODES(X) \
   X(GENERIC) X(COPY) X(SELECT) X(AND) X(OR) X(NOT) \
@@ -31,7 +30,7 @@ typedef enum ExecCode {
       EX_COUNT
 } ExecCode;
 
-/* The float and integer code of a pair, by type. */
+/* Selects one of four codes, for f32, f64, i32 and i64, by type. */
 static inline ExecCode exec_by_type(Type t, ExecCode f32, ExecCode f64, ExecCode i32, ExecCode i64) {
   return t == TY_F32 ? f32 : t == TY_F64 ? f64 : t == TY_I32 ? i32 : t == TY_I64 ? i64 : EX_GENERIC;
 }
@@ -76,11 +75,11 @@ static inline ExecCode exec_code(const Op *op) {
   }
 }
 
-/* The constant of a float and of an integer. */
+/* A float constant and an integer constant. */
 static inline Const exec_f(double f) { return (Const){.f = f}; }
 static inline Const exec_i(int64_t i) { return (Const){.i = i}; }
 
-/* The result of `op`, whose code is `code`, on operands x, y, z (unused ones any value). */
+/* The result of `op`, whose code is `code`, on operands x, y, z (unused ones may have any value). */
 static inline __attribute__((always_inline)) Const exec_apply(ExecCode code, const Op *op, Const x, Const y, Const z) {
   const Const in[3] = {x, y, z};
   switch (code) {
@@ -131,7 +130,7 @@ static inline __attribute__((always_inline)) Const exec_apply(ExecCode code, con
   }
 }
 
-/* Is `t` a type whose values exec_get and exec_put move? */
+/* Can exec_get and exec_put access values of type `t`? */
 static inline bool exec_type(Type t) { return type_is_scalar(t); }
 
 /* Element `i` of the array of type `t` at `p`. */
@@ -152,7 +151,7 @@ static inline Const exec_get(Type t, const void *p, int64_t i) {
   }
 }
 
-/* Makes `v` element `i` of the array of type `t` at `p`. */
+/* Stores `v` to element `i` of the array of type `t` at `p`. */
 static inline void exec_put(Type t, void *p, int64_t i, Const v) {
   switch (t) {
   case TY_F32: ((float *)p)[i] = (float)v.f; break;

@@ -1,10 +1,10 @@
 /* ir/run/host-run.c: the interpreter of host programs: the paper's Algorithm 5, with reductions between its steps.
- * Loops within a step (HostLoop) are run by the same rule. */
+ * Loops within a step (HostLoop) follow the same rule. */
 #include "ir/run/host-run.h"
 
 static int repeat(HostRun *h, int32_t loop, int64_t step);
 
-/* The `n` operations at `op`, the first of which are for step number `step`. */
+/* Runs the `n` operations at `op`, the first of which belong to step number `step`. */
 static int run_ops(HostRun *h, int n, const HostOp *op, int64_t step) {
   int s = 0;
   for (int i = 0, count; i < n && !s; i += count) {
@@ -20,8 +20,8 @@ static int run_ops(HostRun *h, int n, const HostOp *op, int64_t step) {
   return s;
 }
 
-/* Makes of the value that the launches of `r` have left, after so many steps or rounds, what it is for: *ends if the
- * condition of an `until` is met. */
+/* Processes the value that the launches of `r` have computed after `done` steps or rounds; sets *ends if the condition
+ * of an `until` holds. */
 static int take_value(HostRun *h, const Reduction *r, int64_t done, bool *ends) {
   int s = 0;
   ReductionTold told = {h->m, r, h->scalars, done, h->reduced, h->reduced_user, false, false};
@@ -34,7 +34,7 @@ static int take_value(HostRun *h, const Reduction *r, int64_t done, bool *ends) 
   return s;
 }
 
-/* Evaluates `r` after so many steps, or rounds, done in step number `step`. */
+/* Evaluates `r` after `done` steps or rounds, in step number `step`. */
 static int evaluate(HostRun *h, const Reduction *r, int64_t done, int64_t step, bool *ends) {
   if (!r->loop && h->on->fresh)
     h->on->fresh(h->user);
@@ -42,7 +42,7 @@ static int evaluate(HostRun *h, const Reduction *r, int64_t done, int64_t step, 
   return s ? s : take_value(h, r, done, ends);
 }
 
-/* Evaluates those of loop `loop` (Reduction.loop) that are due after so many steps or rounds. */
+/* Evaluates the reductions of loop `loop` (Reduction.loop) that are due after `done` steps or rounds. */
 static int evaluate_due(HostRun *h, int32_t loop, int64_t done, int64_t step, bool *ends) {
   int s = 0;
   for (int i = 0; i < h->m->nreductions && !s; i++)
@@ -51,8 +51,8 @@ static int evaluate_due(HostRun *h, int32_t loop, int64_t done, int64_t step, bo
   return s;
 }
 
-/* Has the machine make rounds of loop number `loop` in one go, behind *done of at most `most`, if it can: *done and
- * *ends are what they are then. False: it cannot, or *s says why all ends. */
+/* Lets the machine make several rounds of loop number `loop` at once, if it can, after *done of at most `most` rounds;
+ * updates *done and *ends. False if it cannot, or if *s is the status that ends the run. */
 static bool make_rounds(HostRun *h, int32_t loop, int64_t step, int64_t most, int64_t *done, bool *ends, int *s) {
   int64_t made = 0;
   if (h->on->rounds)
@@ -64,7 +64,7 @@ static bool make_rounds(HostRun *h, int32_t loop, int64_t step, int64_t most, in
   return made && !*s;
 }
 
-/* The rounds of loop number `loop`, which begins in step number `step`. */
+/* Makes the rounds of loop number `loop`, which begins in step number `step`. */
 static int repeat(HostRun *h, int32_t loop, int64_t step) {
   const HostLoop *l = &h->m->host.loops[loop];
   int64_t most = affine_eval(l->most, h->scalars, NULL);
@@ -98,7 +98,7 @@ int host_sequence_run(HostRun *h, const HostSeq *seq) {
 
 int host_reduce(HostRun *h) { return evaluate_due(h, 0, *h->steps, *h->steps, &h->ends); }
 
-/* Makes up to `most` runs of `seq`; *made of them. */
+/* Runs `seq` up to `most` times; *made: how many times. */
 static int make(HostRun *h, const HostSeq *seq, int64_t most, int64_t *made) {
   int s = h->on->begin ? h->on->begin(h->user, seq, &most) : 0;
   *made = 0;

@@ -1,47 +1,49 @@
-/* ir/run/host-run.h: the host program of kernel IR (Host), run on whatever can launch: a device, the simulator. Which
- * sequence comes next, its launches and swaps, which reductions are due and what their values mean is decided in
- * host-run.c alone. */
+/* ir/run/host-run.h: runs the host program of kernel IR (Host) on anything that can launch kernels: a device, the
+ * simulator. Only host-run.c decides which sequence comes next, which reductions are due and what their values mean,
+ * and issues the launches and swaps. */
 #ifndef STC_IR_RUN_HOST_RUN_H
 #define STC_IR_RUN_HOST_RUN_H
 
 #include "ir/run/run.h"
 
-/* What a host program is run on. Functions that give an int return 0, or else what ends the run at once and is handed
- * on; HOST_STOPPED ends it without an error. NULL where there is nothing to do, but for `launch`, `swap` and `value`.
- * Those from `fresh` on are for what time steps are made of, and not called within loops; `round` is for loops alone.
- */
+/* The operations of a machine that runs host programs. Functions that return an int return 0, or a status that ends the
+ * run at once and is passed on; HOST_STOPPED ends it without an error. A function may be NULL if there is nothing to
+ * do, except `launch`, `swap` and `value`. The functions from `fresh` on belong to time steps and are not called within
+ * loops; `round` is for loops only. */
 enum { HOST_STOPPED = -1 };
 typedef struct HostMachine {
-  /* Launches the kernels of the `n` ops at `op`, all but the first of which may run beside the one before. `step` is
-   * what they take as number of the step. */
+  /* Launches the kernels of the `n` ops at `op`; each except the first may run beside the one before. `step` is the
+   * number of the step that the kernels receive. */
   int (*launch)(void *user, const HostOp *op, int n, int64_t step);
-  /* Exchanges what two buffers stand for. */
+  /* Exchanges the memory of two buffers. */
   void (*swap)(void *user, int a, int b);
-  /* Value number `member` (Reduction.each) that the launches of reduction `r` have left; asked for from 0 on. */
+  /* Returns value number `member` (Reduction.each) that the launches of reduction `r` have computed; called for members
+   * from 0 on. */
   int (*value)(void *user, const Reduction *r, int64_t member, Const *value);
-  /* Makes rounds of loop `loop`, `done` of which have been made in step number `step`, and at most `left` more, in one
-   * go: up to an evaluation of its reductions, whose launches have then been made; *made: how many, 0: none. */
+  /* Makes several rounds of loop `loop` at once: at most `left` rounds after the `done` rounds that are finished in
+   * step number `step`, up to an evaluation of its reductions, whose launches it makes, too. *made: the number of
+   * rounds, 0: none. */
   int (*rounds)(void *user, int loop, int64_t step, int64_t done, int64_t left, int64_t *made);
-  /* A round of loop `loop`, or several that are one sequence, begins. */
+  /* Called before a round of loop `loop`, or before several that are one sequence. */
   void (*round)(void *user, int loop);
-  /* What does not outlast a sequence holds nothing from here on. */
+  /* Called when memory that lives only within a sequence loses its contents. */
   void (*fresh)(void *user);
-  /* The sequence is to be run, up to *runs times; lessens that where there is no room for as many. */
+  /* Called before the sequence is run up to *runs times; reduces that number if there is no room for as many. */
   int (*begin)(void *user, const HostSeq *seq, int64_t *runs);
-  /* Makes up to `most` runs of it in one go, and counts their steps; *made of them. */
+  /* Runs the sequence up to `most` times at once and counts the steps; *made: how many times. */
   int (*replay)(void *user, const HostSeq *seq, int64_t most, int64_t *made);
-  /* So many steps have been made; the reductions that are due are evaluated behind it. */
+  /* Called after `steps` steps; reductions that are due are evaluated after it. */
   void (*made)(void *user, int64_t steps);
-  /* They have been. */
+  /* Called after these reductions. */
   int (*show)(void *user);
-  /* How many of `left` steps may be made until somebody wants to look on. */
+  /* The number of the `left` steps that may be made before somebody wants to see the fields. */
   int64_t (*until)(void *user, int64_t left);
 } HostMachine;
 
-/* A run of the host part of `m`. steps: the steps done, counted here. closed: sequences of steps that are not to be
- * taken (NULL: none). reduced: told of each value (may be NULL), as in Binding; repeated: of each loop that has been
- * made, by its number (may be NULL), likewise. wrong: what functions return after an
- * error of the program, reported to `diags`. ends: the condition of an `until` is met. */
+/* A run of the host part of `m`. steps: the number of finished steps, updated here. closed: marks the sequences of
+ * steps that must not be used (NULL: none). reduced: called with each value, as in Binding; may be NULL. repeated:
+ * called after each loop with its number, as in Binding; may be NULL. wrong: the value that functions return after an
+ * error of the program, which is reported to `diags`. ends: the condition of an `until` holds. */
 typedef struct HostRun {
   const Module *m;
   const HostMachine *on;
@@ -57,13 +59,13 @@ typedef struct HostRun {
   bool ends;
 } HostRun;
 
-/* The `n` operations at `op`; a sequence, without counting its steps. */
+/* host_ops: runs the `n` operations at `op`. host_sequence_run: runs a sequence without counting its steps. */
 int host_ops(HostRun *h, int n, const HostOp *op);
 int host_sequence_run(HostRun *h, const HostSeq *seq);
 /* Evaluates the reductions that are due now. */
 int host_reduce(HostRun *h);
-/* Algorithm 5: sequences, at most `most` of them, until `end` steps are done or an `until` is met, and the reductions
- * that become due meanwhile. */
+/* Algorithm 5: runs at most `most` sequences, until `end` steps are done or an `until` holds, and evaluates the
+ * reductions that become due. */
 int host_run(HostRun *h, int64_t end, int64_t most);
 
 #endif

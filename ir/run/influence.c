@@ -1,8 +1,9 @@
-/* influence.c: which numbers that a step updates change with what the losses are differentiated by: forward from there,
- * by way of floats, over inits, stencils and updates again and again until nothing is new. */
+/* influence.c: finds the numbers updated within steps that depend on the inputs with respect to which the losses are
+ * differentiated. It propagates the dependence forward through floats, over inits, stencils and updates, until nothing
+ * changes. */
 #include "ir/ir.h"
 
-/* By field, scalar and launch-time array: does it change? */
+/* By field, scalar and launch-time array: does it depend on such an input? */
 typedef struct Influence {
   const Module *m;
   bool *field, *scalar, *array;
@@ -19,8 +20,8 @@ static bool carries(const Module *m, const Value *v) {
   return type_is_float(v->type) || type_composite(m, v->type) != NULL;
 }
 
-/* Which of the values that the body yields change: by number into `out`, which has room (NULL: is not wanted); is one?
- */
+/* Does a value that the body yields depend on such an input? If `out` is not NULL, sets out[i] for each yielded value
+ * i. */
 static bool body_changes(const Influence *x, Arena *a, Block *b, bool *out) {
   bool *changes = ARENA_ARRAY(a, bool, block_renumber(b, 0) + 1), any = false;
   for (const Op *op = b->first; op != b->last; op = op->next) {
@@ -53,7 +54,7 @@ static void stencils_change(Influence *x, Arena *a, int n, const Stencil *list) 
     }
 }
 
-/* Lets, and numbers before the first step. */
+/* Propagates the dependence to lets, and to numbers from their values before the first step. */
 static void scalars_change(Influence *x) {
   const Module *m = x->m;
   for (int s = 0; s < m->nscalars; s++)

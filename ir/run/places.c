@@ -1,13 +1,13 @@
-/* places.c: which scalars decide on sizes, places and numbers of steps, not on values alone. */
+/* places.c: finds the scalars that determine sizes, coordinates and numbers of steps, and not only values. */
 #include "ir/ir.h"
 
-/* Marks the scalars that `x` is made of. */
+/* Marks the scalars in `x`. */
 static void mark_affine(Affine x, bool *placed) {
   for (int i = 0; i < x.n; i++)
     placed[x.t[i].scalar] = true;
 }
 
-/* Marks those that the bounds of `b` (NULL: none) are made of. */
+/* Marks the scalars in the bounds of `b` (NULL: none). */
 static void mark_box(const Box *b, bool *placed) {
   for (int d = 0; b && d < b->rank; d++) {
     mark_affine(b->lo[d], placed);
@@ -15,10 +15,10 @@ static void mark_box(const Box *b, bool *placed) {
   }
 }
 
-/* Marks those of the boxes that `op` looks at (a block_walk callback). */
+/* Marks the scalars in the box of `op` (a block_walk callback). */
 static void mark_op(void *user, Op *op) { mark_box(op->box, user); }
 
-/* Marks those of the boxes that code looks at; b: NULL, there is none. */
+/* Marks the scalars in the boxes of ops of `b` (NULL: none). */
 static void mark_body(Block *b, bool *placed) {
   if (b)
     block_walk(b, mark_op, placed);
@@ -48,7 +48,7 @@ static void mark_kernel(const Kernel *k, bool *placed) {
   mark_body(k->body, placed);
 }
 
-/* Marks those of fields, launch-time arrays, lists of points and parts. */
+/* Marks the scalars in the regions and extents of fields, launch-time arrays, lists of points and parts. */
 static void mark_declared(const Module *m, bool *placed) {
   mark_box(&m->grid, placed);
   for (int i = 0; i < m->nfields; i++) {
@@ -76,7 +76,7 @@ static void mark_declared(const Module *m, bool *placed) {
     placed[m->steps_by - 1] = true;
 }
 
-/* Marks those of what is evaluated beside the stencils. */
+/* Marks the scalars in the regions of reductions, probes and updates. */
 static void mark_observers(const Module *m, bool *placed) {
   for (int i = 0; i < m->nreductions; i++) {
     mark_box(&m->reductions[i].over, placed);

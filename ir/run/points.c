@@ -1,4 +1,4 @@
-/* points.c: lists of points that launch-time arrays give, and the rows in which the values of probes are kept. */
+/* points.c: lists of points from launch-time arrays, and the rows that hold the values of probes. */
 #include "ir/run/exec.h"
 
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static const char *coordinates(Arena *a, int rank, const int64_t *at) {
   return s.s;
 }
 
-/* "rx, rz": the launch-time arrays of `l`. */
+/* The names of the launch-time arrays of `l`, "rx, rz". */
 static const char *array_names(Arena *a, const Module *m, const PointList *l) {
   Str s = {.arena = a};
   for (int d = 0; d < m->grid.rank; d++)
@@ -61,7 +61,7 @@ static const char *array_names(Arena *a, const Module *m, const PointList *l) {
   return s.s;
 }
 
-/* Reports that point `n` of the list, at `at`, is outside of its box. */
+/* Reports that point `n` of the list, at `at`, is outside the list's box. */
 static bool report_outside(const Module *m, const PointList *l, const Const *scalars, int64_t n, const int64_t *at,
                            Diags *d) {
   int64_t lo[MAX_RANK], hi[MAX_RANK];
@@ -74,7 +74,7 @@ static bool report_outside(const Module *m, const PointList *l, const Const *sca
   return false;
 }
 
-/* Reports that point `n` of the list, at `at`, is one more than may be at one place. */
+/* Reports that with point `n` of the list, at `at`, there are too many points at one place. */
 static bool report_many(const Module *m, const PointList *l, int64_t n, const int64_t *at, Diags *d) {
   Arena *a = arena_new(NULL, NULL);
   diag_error(d, l->loc,
@@ -86,7 +86,8 @@ static bool report_many(const Module *m, const PointList *l, int64_t n, const in
   return false;
 }
 
-/* The last point before number `n` at the place whose first is number `first`, by `next`; *count of them there. */
+/* The last point before number `n` in the chain `next` that begins with number `first`, all at one place; *count: the
+ * number of points in the chain before `n`. */
 static int64_t last_at(const int32_t *next, int64_t first, int64_t *count) {
   int64_t p = first;
   for (*count = 1; next[p]; ++*count)
@@ -161,7 +162,8 @@ size_t probe_room(const Module *m, const Probe *p, const Const *scalars) {
   return (size_t)list_length(m, probe_list(m, p), scalars) * (sizeof(int64_t) + (size_t)type_size(p->type)) + 1;
 }
 
-/* Sets first[i] to the number of the first point that is where point i of the list is: its element of a row. */
+/* Sets first[i] to the number of the first list point at the place of point i; its element of a probe's row is valid
+ * for both. */
 static void find_firsts(const Module *m, const PointList *l, const Const *scalars, void *const *arrays,
                         const int32_t *index, int64_t n, int64_t *first) {
   int64_t at[MAX_RANK];

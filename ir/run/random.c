@@ -1,8 +1,8 @@
-/* ir/run/random.c: random numbers, the definition of the ops random and normal.
+/* ir/run/random.c: random numbers; it defines the ops random and normal.
  *
- * They are made of operations that every device rounds alike, and in such a way that it does not matter whether a
- * product and the sum it feeds are contracted: products that feed sums are exact, powers of two times a number, or are
- * written as fma. What is drawn depends on seed, draw, step and coordinates alone. */
+ * They use only operations that every device rounds alike. The result does not depend on whether a product and a
+ * following sum are contracted: products that are operands of sums are exact, being powers of two times a number, or
+ * are written as fma. A random number depends only on seed, draw, step and coordinates. */
 #include "ir/run/random.h"
 
 #include <math.h>
@@ -88,8 +88,8 @@ static double log_f64(double y) {
   return fma(-s, fma(z, poly_f64(LOG_F64, random_log_f64, z), 2), e);
 }
 
-/* The normal number below which (w + 0.5) / 2^32 of all lie: 1 - |x| of its distance x = 1 - 2 p from the middle is
- * exact but for one rounding at both ends. */
+/* The number below which a normal variate lies with probability (w + 0.5) / 2^32. With the distance x = 1 - 2 p from
+ * the middle, 1 - |x| is exact except for one rounding at both ends. */
 static float normal_f32(uint32_t w) {
   uint32_t u = w < ~w ? w : ~w;
   float rest = (float)(2 * u + 1) * 0x1p-32f, x = (float)~(2 * u) * 0x1p-32f;
@@ -99,7 +99,7 @@ static float normal_f32(uint32_t w) {
   return copysignf(x * (v < 5 ? near : far), (float)(int32_t)(w ^ UINT32_C(1) << 31));
 }
 
-/* The normal number below which (k + 0.5) / 2^53 of all lie. */
+/* The number below which a normal variate lies with probability (k + 0.5) / 2^53. */
 static double normal_f64(int64_t k) {
   int64_t other = (INT64_C(1) << 53) - 1 - k, u = k < other ? k : other;
   double p = (double)(2 * u + 1) * 0x1p-54, q = 0.5 - p, r = sqrt(fmax(log_f64(p), 1));

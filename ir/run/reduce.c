@@ -1,5 +1,5 @@
-/* reduce.c: reductions: the order in which values are combined, in constants and in ops, and the meaning of the results
- * for the run. */
+/* reduce.c: reductions: the order in which values are combined, on constants and as ops, and the meaning of the results
+ * for a run. */
 #include "ir/ir.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@ Const reduce_identity(Opcode op, Type t) {
   return (Const){.i = op == OP_ADD ? 0 : op == OP_MUL ? 1 : op == OP_MIN ? INT64_MAX : INT64_MIN};
 }
 
-/* The lesser of two, none a NaN; -0 is less than +0. */
+/* The lesser of two numbers, neither a NaN; -0 is less than +0. */
 static double lesser(double x, double y) { return x < y || (x == y && signbit(x)) ? x : y; }
 
 Const reduce_combine(Opcode op, Type t, Const x, Const y) {
@@ -38,7 +38,7 @@ Const reduce_pairs(Opcode op, Type t, Const *v, int n) {
   return v[0];
 }
 
-/* Combines `n` values with what as many lanes have; the usual ones in loops of one operation each. */
+/* Combines each of the `n` values with the value in its lane; the usual ops have a loop with a single operation. */
 static void combine_lanes(Opcode op, Type t, Const *lanes, const Const *v, int n) {
   if (op == OP_ADD && t == TY_F64)
     for (int i = 0; i < n; i++)
@@ -123,7 +123,7 @@ void module_put_first(Module *m, int n, const Reduction *r) {
   m->nreductions = count;
 }
 
-/* Reports what the check of indices `r` found, `v`. */
+/* Reports the error that `v`, the value of the index check `r`, means. */
 static void report_bounds(const Module *m, const Reduction *r, int64_t v, Diags *d) {
   const char *what = strncmp(r->name, "bounds.", 7) ? r->name : r->name + 7;
   const char *when = v < 0 ? "before the first step" : arena_printf(m->arena, "step %lld", (long long)v);
@@ -131,7 +131,7 @@ static void report_bounds(const Module *m, const Reduction *r, int64_t v, Diags 
              diags_speaks_of_options(d) ? "-fcheck=bounds" : "check_bounds", what, when);
 }
 
-/* "[3, 4]": point number `position` (row-major) of `b` under the scalars. */
+/* The coordinates, "[3, 4]", of point number `position` (row-major) of `b` under the scalars. */
 static const char *position_text(const Module *m, const Box *b, const Const *scalars, int64_t position) {
   int64_t at[MAX_RANK] = {0};
   for (int k = b->rank - 1; k >= 0; k--) {

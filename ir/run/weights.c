@@ -1,4 +1,4 @@
-/* weights.c: coordinates of a grid's points, and the weights of differences on points that lie unevenly. */
+/* weights.c: coordinates of a grid's points, and the weights of differences on points at uneven distances. */
 #include "ir/run/exec.h"
 
 #include <math.h>
@@ -30,8 +30,9 @@ bool coordinates_check(const Module *m, int array, int dim, const Const *scalars
   return true;
 }
 
-/* Coordinate number `i` of the `n` at `x`, of type `type`. Beyond an end they go on as their mirror image there, as the
- * values of a field do that is mirrored: so places and values agree. One alone has others 1 apart. */
+/* Coordinate number `i` of the `n` at `x`, of type `type`. Beyond an end the coordinates continue as a mirror image,
+ * like the values of a field with mirrored edges, so that coordinates and values agree. If there is only one
+ * coordinate, further ones have distance 1. */
 static double coordinate(Type type, const void *x, int64_t n, int64_t i) {
   double sum = 0, sign = 1;
   if (n == 1)
@@ -43,7 +44,7 @@ static double coordinate(Type type, const void *x, int64_t n, int64_t i) {
   return sum + sign * exec_get(type, x, i).f;
 }
 
-/* Fornberg's recurrence (Math. Comp. 51, 1988): the weights of `count` points at the distances `x` in derivative `n`,
+/* Fornberg's recurrence (Math. Comp. 51, 1988): the weights of `count` points at the distances `x` for derivative `n`,
  * in w[..][n]. */
 static void recur(int count, const double *x, int n, double w[MAX_WEIGHED_POINTS][MAX_WEIGHED_DERIVATIVE + 1]) {
   double before = 1;
@@ -63,7 +64,7 @@ static void recur(int count, const double *x, int n, double w[MAX_WEIGHED_POINTS
   }
 }
 
-/* How far from its point the value number `j` of those of array `a` stands. */
+/* The offset of value number `j` of array `a` from its point. */
 static int64_t place_of(const ParamArray *a, int j) {
   if (a->side)
     return a->side * j;
@@ -72,13 +73,13 @@ static int64_t place_of(const ParamArray *a, int j) {
   return j % 2 ? -((j + (a->half < 0)) / 2) : j / 2 + (a->half > 0);
 }
 
-/* The place of value number `i` if it lies at the points (half 0), or half way to the next ones. */
+/* The coordinate of value number `i`, which lies at a point, or (half) halfway to the next one. */
 static double place(Type type, const void *x, int64_t n, int64_t i, bool half) {
   double here = coordinate(type, x, n, i);
   return half ? (here + coordinate(type, x, n, i + 1)) / 2 : here;
 }
 
-/* The weights of array `a` for point `i` of the `n` whose coordinates are at `from`, at `to`. */
+/* Computes at `to` the weights of array `a` for point `i` of the `n` points whose coordinates are at `from`. */
 static void fill_point(const ParamArray *a, Type type, const void *from, int64_t n, int64_t i, void *to) {
   double x[MAX_WEIGHED_POINTS], w[MAX_WEIGHED_POINTS][MAX_WEIGHED_DERIVATIVE + 1];
   double here = place(type, from, n, i, a->half > 0);
