@@ -1,8 +1,7 @@
-/* interp-body.c: bodies in the reference. They are straight lines of pure ops, so a body is translated once into a
- * list of RowOps and run op by op over up
- * to CHUNK neighbouring points of a row: each component of an SSA value has CHUNK places. Arithmetic is that of
- * eval_op (exec.h). Making a composite value
- * and taking it apart costs nothing: they say which rows are meant. */
+/* interp-body.c: bodies in the reference. A body is a straight line of pure ops. It is translated once into a list of
+ * RowOps, which are executed one after the other, each on up to CHUNK neighbouring points of a row: each component of
+ * an SSA value is a row of CHUNK numbers. The arithmetic is that of eval_op (exec.h). Ops that construct or take apart
+ * composite values cost nothing: they only select rows. */
 #include "ir/interp/interp.h"
 #include "ir/run/random.h"
 
@@ -12,7 +11,7 @@ InterpRegion interp_region(const Interp *in, const Box *b) {
   return r;
 }
 
-/* Is the run to end here, within a step? */
+/* Must the run end now, within a step? */
 static bool is_torn(const Interp *in) {
   if (stop_at_once(in->b->stop))
     in->b->torn = true;
@@ -43,10 +42,10 @@ bool interp_each(const Interp *in, const InterpRegion *r, bool (*fn)(void *user,
   }
 }
 
-/* ---- making ready */
+/* ---- translation */
 
-/* The rows of the components of op's result, whose operands' rows are `rows` by Value.id: new ones from *next on, or
- * those of its operands. */
+/* The rows of the components of op's result: new ones from *next on, or rows of its operands. `rows` holds the rows of
+ * each value, by Value.id. */
 static const int32_t *result_rows(const Interp *in, const Op *op, const int32_t **rows, int *next) {
   if (op->code == OP_EXTRACT)
     return rows[op->operands[0]->id] + type_member_component(in->m, op->operands[0]->type, op->sym);
@@ -65,7 +64,7 @@ static const int32_t *result_rows(const Interp *in, const Op *op, const int32_t 
   return r;
 }
 
-/* `op` as a RowOp whose result is row `dst`. */
+/* `op` as a RowOp that writes row `dst`. */
 static RowOp row_op(Arena *arena, const Op *op, const int32_t **rows, int32_t dst) {
   RowOp r = {.op = op, .code = exec_code(op), .dst = dst};
   int32_t *in[3] = {&r.a, &r.b, &r.c};
@@ -101,7 +100,7 @@ InterpBody interp_translate(Interp *in, const Block *b) {
 
 /* ---- execution */
 
-/* Runs the pure op of `r` on `n` points. */
+/* Executes the pure op of `r` for `n` points. */
 static void apply_row(Interp *in, const RowOp *r, int n) {
   Const *dst = in->rows + (size_t)r->dst * CHUNK;
   const Const *a = in->rows + (size_t)r->a * CHUNK, *b = in->rows + (size_t)r->b * CHUNK,
@@ -119,7 +118,7 @@ static void apply_row(Interp *in, const RowOp *r, int n) {
   }
 }
 
-/* Runs the pure op of `r`, which has more than three operands, on `n` points. */
+/* Executes the pure op of `r`, which has more than three operands, for `n` points. */
 static void apply_wide(Interp *in, const RowOp *r, int n) {
   Const *dst = in->rows + (size_t)r->dst * CHUNK;
   for (int i = 0; i < n; i++) {
@@ -130,8 +129,8 @@ static void apply_wide(Interp *in, const RowOp *r, int n) {
   }
 }
 
-/* Elements number `index` of launch-time array `op->sym` for `n` points: the nearest of those there are, 0 if there are
- * none. */
+/* For each of `n` points, element number `index` of launch-time array `op->sym`: the nearest existing element, or 0 if
+ * there is none. */
 static void element_row(const Interp *in, const Op *op, const Const *index, int n, Const *dst) {
   const ParamArray *p = &in->m->param_arrays[op->sym];
   int64_t extent = param_array_extent(p, in->b->scalars);
@@ -152,7 +151,7 @@ void interp_start_body(Interp *in, const InterpBody *body) {
   }
 }
 
-/* Runs the op of `r` at the `n` points from `p` on. */
+/* Executes the op of `r` for the `n` points from `p` on. */
 static bool run_op(Interp *in, const RowOp *r, const int64_t *p, int n) {
   Const *dst = in->rows + (size_t)r->dst * CHUNK;
   const Op *op = r->op;

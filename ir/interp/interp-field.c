@@ -1,9 +1,9 @@
-/* interp-field.c: the reference's fields: their memory, reads and writes of them, and their older time levels. */
+/* interp-field.c: the fields of the reference: their memory, accesses to them, and their older time levels. */
 #include "ir/interp/interp.h"
 
 /* ---- messages */
 
-/* "[3, -1]" in `in`'s arena. */
+/* The coordinates `p` as "[3, -1]", in `in`'s arena. */
 static const char *point_text(Interp *in, const int64_t *p) {
   Str s = {in->arena, NULL, 0, 0};
   for (int k = 0; k < in->rank; k++)
@@ -20,7 +20,7 @@ const char *interp_region_text(Interp *in, const int64_t *lo, const int64_t *hi)
   return s.s;
 }
 
-/* What runs: "stencil 's', step 3". */
+/* What is running, such as "stencil 's', step 3". */
 static const char *where(Interp *in) {
   if (in->probe)
     return arena_printf(in->arena, "probe '%s' after %lld steps", in->probe->name, (long long)in->step);
@@ -29,7 +29,7 @@ static const char *where(Interp *in) {
   return arena_printf(in->arena, "stencil '%s', step %lld", in->stencil->name, (long long)in->step);
 }
 
-/* The access `op` reaches the cell `at`, outside of field `f`, which has no rule (or no point) for that. */
+/* Reports that access `op` reads cell `at` outside of field `f`, which has no rule (or no point) for this. */
 static bool fault_outside(Interp *in, const FieldState *f, const Op *op, const int64_t *at) {
   diag_error(in->d, op->loc, "%s: the access to '%s' reaches %s, outside its region %s%s", where(in), f->field->name,
              point_text(in, at), interp_region_text(in, f->lo, f->hi),
@@ -37,7 +37,7 @@ static bool fault_outside(Interp *in, const FieldState *f, const Op *op, const i
   return false;
 }
 
-/* The access `op` reads cell number `cell` of the temp field `f`, which this step has not written yet. */
+/* Reports that access `op` reads cell number `cell` of the temp field `f`, which this step has not written yet. */
 static bool fault_unwritten(Interp *in, const FieldState *f, const Op *op, int64_t cell) {
   int64_t at[MAX_RANK] = {0};
   for (int k = 0; k < f->rank; k++) {
@@ -49,9 +49,9 @@ static bool fault_unwritten(Interp *in, const FieldState *f, const Op *op, int64
   return false;
 }
 
-/* ---- making ready */
+/* ---- preparation */
 
-/* The components of f's type, and the constant that each has beyond the edges. */
+/* Sets the components of f's type, and the constant that each has beyond the edges. */
 static void set_components(Interp *in, FieldState *f) {
   Type t = f->field->type, constant = type_is_scalar(t) ? t : TY_F64;
   f->ncomponents = type_components(in->m, t);
@@ -107,7 +107,7 @@ void interp_keep_old(Interp *in, int i) {
     f->old = arena_alloc(in->arena, (size_t)(f->points * f->bytes) + 1);
 }
 
-/* Connects field `i` with its pasts; `moves`: they rotate by themselves. */
+/* Links field `i` to its pasts; `moves`: they rotate by themselves. */
 static void set_pasts(Interp *in, int i, bool moves) {
   FieldState *f = &in->fields[i];
   f->pasts = ARENA_ARRAY(in->arena, FieldState *, f->field->history + 1);
@@ -133,8 +133,8 @@ bool interp_fields(Interp *in) {
 
 /* ---- reading and writing */
 
-/* Maps coordinate *x of an access to `f` in dimension `k` into the field: 0 if it is there now, 1 if the constant
- * outside is meant, 2 if there is no rule. */
+/* Maps coordinate *x of an access to `f` in dimension `k` into the field. Returns 0 if it lies in the field then, 1 if
+ * the access yields the constant, 2 if there is no rule. */
 static int map_coord(const FieldState *f, int k, int64_t *x) {
   if (*x >= f->lo[k] && *x <= f->hi[k])
     return 0;
@@ -147,7 +147,7 @@ static int map_coord(const FieldState *f, int k, int64_t *x) {
   return 0;
 }
 
-/* `n` cells from number `cell` on, all inside, into the rows at `dst`. */
+/* Reads `n` cells from number `cell` on, all inside, into the rows from `dst` on. */
 static bool read_cells(Interp *in, const FieldState *f, const Op *op, int64_t cell, int n, Const *dst) {
   bool before = f->changing && op->code != OP_BEHIND;
   const uint8_t *written = before ? f->old_written : f->written;
@@ -166,14 +166,15 @@ static bool read_cells(Interp *in, const FieldState *f, const Op *op, int64_t ce
   return true;
 }
 
-/* The point in column `i` of the rows at `dst` is beyond the edge of `f`. */
+/* Sets column `i` of the rows from `dst` on to the value of `f` beyond its edge. */
 static void read_outside(const FieldState *f, Const *dst) {
   for (int k = 0; k < f->ncomponents; k++)
     dst[k * CHUNK] = f->outside[k];
 }
 
-/* Has a part of a grid no point of `f`, which others have? Where it looks at the field all the same it computes ghost
- * cells that nobody needs, of any value: those that somebody needs look no further than the part has cells. */
+/* Has a part of the grid no point of `f`, although other parts have some? If the part reads the field nevertheless, it
+ * computes ghost cells that nobody uses, and the value does not matter: cells that are used do not read beyond the
+ * part's cells. */
 static bool is_elsewhere(const Interp *in, const FieldState *f) {
   bool empty = false;
   for (int k = 0; k < f->rank; k++)
@@ -181,9 +182,9 @@ static bool is_elsewhere(const Interp *in, const FieldState *f) {
   return empty && in->m->part && outside_any(f->field);
 }
 
-/* Brings coordinate *x of an access to `f`, whose edges have rules of their own, in dimension `k` into the field: the
- * number of the side whose constant is meant, or -1; the odd sides that it comes across, in order, into list[0] ..
- * list[*n - 1]. -2 if these are more than MOST_ODD. */
+/* Maps coordinate *x of an access to `f`, whose edges have rules of their own, in dimension `k` into the field. Returns
+ * the number of the side whose constant the access yields, or -1. Stores the odd sides that the mapping crosses, in
+ * order, to list[0] .. list[*n - 1]. Returns -2 if there are more than MOST_ODD. */
 static int cross_sides(const FieldState *f, int k, int64_t *x, int *list, int *n) {
   int64_t lo = f->lo[k], hi = f->hi[k];
   *n = 0;
@@ -205,8 +206,8 @@ static int cross_sides(const FieldState *f, int k, int64_t *x, int *list, int *n
   return -1;
 }
 
-/* What the access `op` has at the point that it reaches, `at`, of a field whose edges have rules of their own, into
- * rows `dst`. */
+/* Reads into the rows from `dst` on the value of access `op` at coordinates `at`, for a field whose edges have rules of
+ * their own. */
 static bool read_sides(Interp *in, const FieldState *f, const Op *op, const int64_t *at, Const *dst) {
   int list[MAX_RANK][MOST_ODD], n[MAX_RANK] = {0}, constant = -1;
   int64_t cell = 0;
@@ -250,7 +251,7 @@ int64_t interp_locate(const FieldState *f, const int64_t *at, int *list, int *n)
   return cell;
 }
 
-/* interp_access of a field whose edges have rules of their own, where a point that it reaches is beyond one. */
+/* interp_access for a field whose edges have rules of their own, if the access leaves it at some of the points. */
 static bool access_sides(Interp *in, const FieldState *f, const Op *op, const int64_t *p, int n, Const *dst) {
   int64_t at[MAX_RANK];
   for (int i = 0; i < n; i++) {
@@ -262,7 +263,7 @@ static bool access_sides(Interp *in, const FieldState *f, const Op *op, const in
   return true;
 }
 
-/* Does the access stay in the field from all `n` points? */
+/* Does the access stay in the field at all `n` points? */
 static bool stays_inside(const FieldState *f, const Op *op, const int64_t *p, int n) {
   bool inside = true;
   for (int k = 0; k < f->rank; k++) {

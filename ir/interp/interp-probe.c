@@ -1,4 +1,4 @@
-/* interp-probe.c: probes in the reference: the values at the points of the list, one after the other. */
+/* interp-probe.c: probes in the reference: evaluates them at the points of their lists, one after the other. */
 #include "ir/interp/interp.h"
 
 void interp_start_probes(Interp *in) {
@@ -12,7 +12,7 @@ void interp_start_probes(Interp *in) {
   in->probe_values = arena_alloc(in->arena, (size_t)most * sizeof(Const));
 }
 
-/* The place of point number `n` of probe `p`. False after reporting that the list leads out of its box. */
+/* Computes the coordinates of point number `n` of probe `p`. False after reporting that they are outside of its box. */
 static bool place(Interp *in, const Probe *p, int64_t n, int64_t at[MAX_RANK]) {
   const PointList *l = probe_list(in->m, p);
   if (!l) {

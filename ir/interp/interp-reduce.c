@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* One evaluation: the region; the values of blocks so far, and of the lanes of row number `row`, -1: there is none yet.
+/* An evaluation: the region; the values of blocks so far, and of the lanes of row number `row`; -1: no row has begun.
  */
 typedef struct Sum {
   Interp *in;
@@ -15,7 +15,7 @@ typedef struct Sum {
   Const *blocks, *lanes;
 } Sum;
 
-/* Number of the line along the last dimension that the point `p` lies on. */
+/* The number of the line along the last dimension that contains point `p`. */
 static int64_t line_of(const Sum *s, const int64_t *p) {
   int64_t line = 0;
   for (int k = 0; k < s->in->rank - 1; k++)
@@ -23,7 +23,7 @@ static int64_t line_of(const Sum *s, const int64_t *p) {
   return line;
 }
 
-/* Ends a row: combines its value with what its block has; the lanes are as before the first point. */
+/* Ends a row: combines its value with that of its block, and resets the lanes. */
 static void end_row(Sum *s) {
   Const *block = &s->blocks[s->row % REDUCE_BLOCKS];
   if (s->row >= 0)
@@ -32,7 +32,7 @@ static void end_row(Sum *s) {
     s->lanes[t] = reduce_identity(s->r->op, s->r->type);
 }
 
-/* Combines the values at the `n` points from `p` on with what their lanes have (an interp_each callback). */
+/* Combines the values at the `n` points from `p` on with those of their lanes (an interp_each callback). */
 static bool add_points(void *user, const int64_t *p, int n) {
   Sum *s = user;
   Interp *in = s->in;
@@ -51,7 +51,8 @@ static bool add_points(void *user, const int64_t *p, int n) {
   return true;
 }
 
-/* Evaluates `r`, whose body is `body`, into *value: over all points, or, from 0 on, member `member`'s. */
+/* Evaluates `r`, whose body is `body`, into *value: over all points, or, if `member` is at least 0, over that member's.
+ */
 static bool evaluate_of(Interp *in, const Reduction *r, const InterpBody *body, int64_t member, Const *value) {
   Sum s = {.in = in,
            .r = r,
@@ -78,7 +79,7 @@ bool interp_total(Interp *in, const Reduction *r, const InterpBody *body, int64_
   return evaluate_of(in, r, body, member, value);
 }
 
-/* The value of `body` at the only point of `u`, or of its member `member`, into *value. */
+/* Evaluates `body` into *value at the only point of `u`, or of its member `member`. */
 static bool evaluate_point(Interp *in, const Update *u, const InterpBody *body, int64_t member, Const *value) {
   InterpRegion over = interp_region(in, &u->over);
   over.lo[0] += u->each ? member : 0;

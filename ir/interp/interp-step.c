@@ -1,10 +1,9 @@
-/* interp-step.c: one step in the reference: stencils and updates as they stand in it, and rounds of those in repeats.
- */
+/* interp-step.c: one step in the reference: its stencils and updates in order, and the rounds of its repeats. */
 #include "ir/interp/interp.h"
 
 #include <string.h>
 
-/* The stage of the stencil that comes next of those of `level`, INT32_MAX: none does. */
+/* The stage of the next stencil of `level`; INT32_MAX: there is none. */
 static int32_t next_stencil(const Interp *in, StepCode *s, int level) {
   const Module *m = in->m;
   while (s->i < m->nstencils && (m->stencils[s->i].level != level || interp_is_probe(in, &m->stencils[s->i])))
@@ -12,7 +11,7 @@ static int32_t next_stencil(const Interp *in, StepCode *s, int level) {
   return s->i < m->nstencils ? m->stencils[s->i].stage : INT32_MAX;
 }
 
-/* The stage of the next update, INT32_MAX: none comes. */
+/* The stage of the next update; INT32_MAX: there is none. */
 static int32_t next_update(const Interp *in, const StepCode *s) {
   return s->next < in->m->nupdates ? in->m->updates[s->next].stage : INT32_MAX;
 }
@@ -32,7 +31,7 @@ void interp_forget_temps(Interp *in, int r) {
 
 static bool run_stages(Interp *in, StepCode *s, int level, int around, int32_t last);
 
-/* Leaves out what comes next and whose stage is not beyond `last`. */
+/* Skips the stencils and updates whose stage is at most `last`. */
 static void skip(const Interp *in, StepCode *s, int level, int32_t last) {
   while (next_stencil(in, s, level) <= last)
     s->i++;
@@ -40,7 +39,7 @@ static void skip(const Interp *in, StepCode *s, int level, int32_t last) {
     s->next++;
 }
 
-/* The rounds of repeat `r`. */
+/* Makes the rounds of repeat `r`. */
 static bool run_repeat(Interp *in, StepCode *s, int level, int r) {
   const Repeat *x = &in->m->repeats[r];
   int64_t most = affine_eval(x->most, in->b->scalars, NULL), done = 0;
@@ -64,7 +63,7 @@ static bool run_repeat(Interp *in, StepCode *s, int level, int r) {
   return true;
 }
 
-/* Runs what comes next, as far as its stage is not beyond `last`, in repeat `around` (-1: the step). */
+/* Runs the next stencils and updates whose stage is at most `last`, in repeat `around` (-1: the step). */
 static bool run_stages(Interp *in, StepCode *s, int level, int around, int32_t last) {
   for (;;) {
     int32_t stencil = next_stencil(in, s, level), update = next_update(in, s),

@@ -1,11 +1,10 @@
-/* interp.c: the reference, stencil IR executed as it reads. The definition of right: no tiling, no order among
- * points, every stencil into
- * fresh arrays. */
+/* interp.c: the reference: executes stencil IR literally. It defines the correct result: there are no tiles, points
+ * have no order, every stencil writes to fresh arrays. */
 #include "ir/interp/interp.h"
 
-/* ---- making ready */
+/* ---- preparation */
 
-/* Each target of each piece must have a cell for every point of the piece. */
+/* Checks that each target of each piece has a cell for every point of the piece. */
 static bool check_targets(Interp *in, const Stencil *s, const PieceCode *code) {
   const int64_t *lo = code->region.lo, *hi = code->region.hi;
   for (int i = 0; i < code->piece->ntargets; i++) {
@@ -24,12 +23,12 @@ static bool check_targets(Interp *in, const Stencil *s, const PieceCode *code) {
   return true;
 }
 
-/* The reference evaluates probes by themselves. */
+/* The reference evaluates probes itself, and so skips stencils of pass probes. */
 bool interp_is_probe(const Interp *in, const Stencil *s) {
   return s->ntargets == 1 && in->m->fields[s->targets[0]].series;
 }
 
-/* Translates the `n` stencils at `s` and gives their targets room for old values. NULL after an error. */
+/* Translates the `n` stencils at `s` and allocates memory for the old values of their targets. NULL after an error. */
 static StencilCode *translate(Interp *in, int n, const Stencil *s) {
   StencilCode *codes = ARENA_ARRAY(in->arena, StencilCode, n + 1);
   for (int i = 0; i < n; i++) {
@@ -67,7 +66,7 @@ static InterpBody *translate_updates(Interp *in) {
   return bodies;
 }
 
-/* Every launch-time array with elements must have been given. */
+/* Checks that every launch-time array with elements is given. */
 static bool check_arrays(Interp *in) {
   for (int i = 0; i < in->m->nparam_arrays; i++) {
     const ParamArray *p = &in->m->param_arrays[i];
@@ -96,7 +95,7 @@ static bool run_chunk(void *user, const int64_t *p, int n) {
   return true;
 }
 
-/* Runs the pieces of a sweep: layer after layer, each that of the piece in which it lies. */
+/* Runs the pieces of a sweep: layer after layer, with the piece that contains the layer. */
 static bool run_sweep(Interp *in, const StencilCode *code) {
   const Stencil *s = code->stencil;
   bool ok = true;
@@ -112,7 +111,7 @@ static bool run_sweep(Interp *in, const StencilCode *code) {
   return ok;
 }
 
-/* Runs the pieces of another stencil, which have no order. */
+/* Runs the pieces of a stencil that is no sweep; they have no order. */
 static bool run_pieces(Interp *in, const StencilCode *code) {
   bool ok = true;
   for (int i = 0; ok && i < code->stencil->npieces; i++) {
@@ -122,7 +121,7 @@ static bool run_pieces(Interp *in, const StencilCode *code) {
   return ok;
 }
 
-/* Its targets' old arrays are set aside, and all pieces read those. */
+/* Sets the old arrays of the targets aside; all pieces read those. */
 bool interp_stencil(Interp *in, const StencilCode *code) {
   const Stencil *s = code->stencil;
   in->stencil = s;
@@ -142,7 +141,7 @@ bool interp_stencil(Interp *in, const StencilCode *code) {
   return ok;
 }
 
-/* Runs those of the `n` inits that are `once` or not, in order. */
+/* Runs, in order, those of the `n` inits for which Stencil.once is `once`. */
 static bool run_list(Interp *in, int n, const StencilCode *codes, bool once) {
   interp_forget_temps(in, -1);
   for (int i = 0; i < n; i++)
@@ -152,7 +151,7 @@ static bool run_list(Interp *in, int n, const StencilCode *codes, bool once) {
   return true;
 }
 
-/* The inits, and what the pasts are before the first step. */
+/* Runs the inits, and fills the pasts before the first step. */
 static bool run_inits(Interp *in, const StencilCode *inits, const bool *skip_init) {
   in->skip = skip_init;
   bool ok = run_list(in, in->m->ninits, inits, false);
@@ -164,7 +163,7 @@ static bool run_inits(Interp *in, const StencilCode *inits, const bool *skip_ini
   return ok;
 }
 
-/* At most `steps` steps, with the reductions between them; fewer if one of them ends the run. */
+/* Makes at most `steps` steps, with the reductions between them; fewer if one of them ends the run. */
 static bool run_steps(Interp *in, StepCode *step, int64_t steps) {
   int tile = in->m->time_tile > 0 ? in->m->time_tile : 1;
   bool stop = false;

@@ -1,8 +1,8 @@
-/* tape-body.c: the derivatives of a body that has just run, op by op from the last to the first, as sums in f64. What
- * it reads gets its share at the place it was read from. */
+/* tape-body.c: the derivatives of a body that has just run (reverse mode), op by op from the last to the first, as sums
+ * in f64. The share of each value that the body reads is added where it was read from. */
 #include "ir/interp/interp.h"
 
-/* What has been pulled: the body's run at `n` points from `p` on, and the adjoint of each of its rows. */
+/* The state: the body's run at `n` points from `p` on, and the adjoint of each of its rows. */
 typedef struct Pull {
   Interp *in;
   const int64_t *p;
@@ -13,8 +13,8 @@ typedef struct Pull {
 
 static double *row_of(const Pull *x, int32_t row) { return x->rows + (size_t)row * CHUNK; }
 
-/* The adjoint `g` of what an access gives beyond the odd sides in `list` as that of the value in the cell: each side
- * changes the sign, and the number that it is about counts twice. */
+/* `g` is the adjoint of an access that crosses the odd sides in `list`; returns the adjoint of the cell's value. Each
+ * side changes the sign; if it is odd about a scalar, adds twice the adjoint to that scalar's. */
 static double across(const Pull *x, const FieldState *f, const int *list, int n, double g) {
   for (int i = n - 1; i >= 0; i--) {
     const Side *s = &f->field->sides[list[i]];
@@ -25,7 +25,7 @@ static double across(const Pull *x, const FieldState *f, const int *list, int n,
   return g;
 }
 
-/* An access: the cells that it read. */
+/* Handles an access: adds to the adjoints of the cells that it read. */
 static void pull_access(const Pull *x, const RowOp *r) {
   const FieldState *f = &x->in->fields[r->op->sym];
   int last = x->in->rank - 1, list[MAX_RANK * MOST_ODD], crossed;
@@ -43,7 +43,7 @@ static void pull_access(const Pull *x, const RowOp *r) {
   }
 }
 
-/* An element of a launch-time array. */
+/* Handles an element of a launch-time array. */
 static void pull_element(const Pull *x, const RowOp *r) {
   const ParamArray *a = &x->in->m->param_arrays[r->op->sym];
   int64_t extent = param_array_extent(a, x->in->b->scalars);
@@ -54,8 +54,8 @@ static void pull_element(const Pull *x, const RowOp *r) {
   }
 }
 
-/* An op that computes: its operands get their share. What nothing depends on gives nothing, whatever the derivative is.
- */
+/* Handles an op that computes: adds to the adjoints of its operands. If the adjoint of its result is 0, the operands
+ * get 0, whatever the derivative is. */
 static void pull_op(const Pull *x, const RowOp *r) {
   const int32_t operand[3] = {r->a, r->b, r->c};
   const double *g = row_of(x, r->dst);

@@ -1,21 +1,22 @@
-/* tape.c: what a run of the reference did, and backwards from there the derivatives of the losses: the yardstick for
- * those that pass transpose makes programs for, and written apart from it.
+/* tape.c: records a run of the reference, and computes from it, backwards, the derivatives of the losses. They are the
+ * reference for the programs that pass transpose makes, and are implemented independently of that pass.
  *
- * While the program runs, the tape keeps for each stencil what its targets were before it, and for each step the oldest
- * levels, which are lost at its end. So the run can be undone from its end on, event by event: each time the fields are
- * as the stencil found them, its bodies run again at all points, and the derivatives by their results are handed, op by
- * op, to what they read (tape-body.c): scattered, as the program gathers. Derivatives are kept in f64, whatever the
- * program computes in: they are those of the program without its roundings, at the values that it has. */
+ * While the program runs, the tape records for each stencil the values of its targets before it, and for each step the
+ * oldest levels, which are lost at its end. So the run can be undone event by event, from its end: the fields become
+ * what they were before the stencil, its bodies run again at all points, and the adjoints of their results are
+ * propagated, op by op, to what they read (tape-body.c). This scatters, where the program gathers. Adjoints are f64,
+ * whatever type the program computes in: they are the derivatives of the program without its roundings, at the values
+ * that it computes. */
 #include "ir/interp/interp.h"
 
 typedef enum EventKind { EVENT_STENCIL, EVENT_UPDATE, EVENT_REDUCE, EVENT_MOVE, EVENT_LOSSES, EVENT_BEGIN } EventKind;
 
-/* What happened. STENCIL: `code` ran in step `step`, and old[i] is what its target number i was; given: fields that the
- * init left as they were, NULL: none. UPDATE: `update`, whose body is `body`, was made in step `step`. REDUCE: so was
- * `reduction` behind so many steps, whose scalar was `value` before. states: of
- * STENCIL, UPDATE and LOSSES, by launch-time array the numbers that steps update, as they were before. MOVE: the levels
- * moved on; old[f] is the oldest level of field f. LOSSES: `step` steps are done, and losses are evaluated that are
- * due. BEGIN: the inits have been run, and other levels filled. */
+/* An event. STENCIL: `code` ran in step `step`; old[i] is the former value of its target number i; given: fields that
+ * the init did not change, NULL: none. UPDATE: `update`, whose body is `body`, was made in step `step`. REDUCE:
+ * `reduction` was evaluated after `step` steps; `value` is the former value of its scalar. states (of STENCIL, UPDATE
+ * and LOSSES): by launch-time array, the former values of the numbers that steps update. MOVE: the levels rotated;
+ * old[f] is the oldest level of field f. LOSSES: `step` steps are done, and the losses that are due are evaluated.
+ * BEGIN: the inits have run, and the other levels have been filled. */
 typedef struct Event {
   EventKind kind;
   const StencilCode *code;
@@ -32,20 +33,21 @@ typedef struct Event {
 typedef struct Tape {
   int n;
   Event *events;
-  int64_t last;       /* steps that are to be made */
+  int64_t last;       /* the number of steps that are to be made */
   InterpBody *bodies; /* of the losses */
-  double *sums;       /* of each loss so far */
+  double *sums;       /* the sum of each loss so far */
   /* backwards */
   Bars bars;
-  double **starts; /* by field: its bars at the start of the step at hand, beside those of the field itself */
+  double **starts; /* by field: the adjoints of its value at the start of the current step, besides those of the field
+                      itself */
   double *rows;
-  double *const *out; /* what is wanted, by Module.by, */
-  bool *taken;        /* and is there already */
+  double *const *out; /* the requested derivatives, by Module.by */
+  bool *taken;        /* whether each of them is complete */
 } Tape;
 
 /* ---- forward */
 
-/* A copy of the whole array at `from` of field `f`. */
+/* A copy of the whole array `from` of field `f`. */
 static char *copy_of(Interp *in, const FieldState *f, const char *from) {
   size_t n = (size_t)(f->points * f->bytes);
   char *to = arena_alloc(in->arena, n + 1);
@@ -54,10 +56,10 @@ static char *copy_of(Interp *in, const FieldState *f, const char *from) {
   return to;
 }
 
-/* How many numbers launch-time array `i` has. */
+/* The number of elements of launch-time array `i`. */
 static int64_t elements(const Interp *in, int i) { return param_array_extent(&in->m->param_arrays[i], in->b->scalars); }
 
-/* Has `e` keep what the numbers are that steps update; has them be what they were. */
+/* keep_states: saves in `e` the numbers that steps update. put_states: restores them. */
 static void keep_states(Interp *in, Event *e) {
   const Module *m = in->m;
   e->states = ARENA_ARRAY(in->arena, int64_t *, m->nparam_arrays + 1);
@@ -149,7 +151,7 @@ bool tape_losses(Interp *in, int64_t last) {
 
 static int64_t numbers(const FieldState *f) { return f->points * f->ncomponents; }
 
-/* Takes the derivatives by what number `i` of Module.by is, unless that is done. */
+/* Stores the derivatives with respect to number `i` of Module.by, unless that is done. */
 static void take(Interp *in, int i) {
   Tape *t = in->tape;
   const By *x = &in->m->by[i];
@@ -163,15 +165,15 @@ static void take(Interp *in, int i) {
     memcpy(t->out[i], from, (size_t)n * sizeof *from);
 }
 
-/* What number `i` of Module.by is, is a field: takes the derivatives by it, if it is `field`. */
+/* If an element of Module.by is field `field`, stores the derivatives with respect to it. */
 static void take_field(Interp *in, int field) {
   for (int i = 0; i < in->m->nby; i++)
     if (in->m->by[i].kind == BY_FIELD && in->m->by[i].index == field)
       take(in, i);
 }
 
-/* A piece, or a loss, being pulled: where its seeds come from, by value a field's derivatives before the stencil (NULL:
- * none), of a loss `factor`. */
+/* The source of the adjoints of a piece or loss that is processed: for each yielded value, the adjoints of a field
+ * before the stencil was undone (NULL: none); for a loss, `factor`. */
 typedef struct Source {
   Interp *in;
   const InterpBody *body;
@@ -190,7 +192,7 @@ static int64_t cell_of(const FieldState *f, const int64_t *p) {
   return cell;
 }
 
-/* Runs the body at the `n` points from `p` on and hands its results' derivatives on (an interp_each callback). */
+/* Runs the body at the `n` points from `p` on and propagates the adjoints of its results (an interp_each callback). */
 static bool pull_chunk(void *user, const int64_t *p, int n) {
   const Source *s = user;
   if (!interp_run_body(s->in, s->body, p, n))
@@ -206,7 +208,7 @@ static bool pull_chunk(void *user, const int64_t *p, int n) {
   return true;
 }
 
-/* Clears the derivatives by the targets of the piece on it. */
+/* Clears the adjoints of the targets on a piece. */
 typedef struct Clearing {
   Interp *in;
   const double *const *before;
@@ -219,7 +221,7 @@ static bool clear_chunk(void *user, const int64_t *p, int n) {
   return true;
 }
 
-/* Pulls one piece; before[i] are the derivatives by target number i of the stencil, NULL if it was given. */
+/* Processes one piece; before[i] are the adjoints of target number i of the stencil, NULL if the target was given. */
 static bool pull_piece(Interp *in, const Stencil *st, const PieceCode *code, double *const *before) {
   const Piece *p = code->piece;
   Source s = {.in = in, .body = &code->body, .n = p->ntargets};
@@ -239,7 +241,7 @@ static bool pull_piece(Interp *in, const Stencil *st, const PieceCode *code, dou
   return interp_each(in, &code->region, pull_chunk, &s);
 }
 
-/* Undoes a stencil and pulls it. */
+/* Undoes a stencil and processes its pieces. */
 static bool pull_stencil(Interp *in, const Event *e) {
   const Stencil *st = e->code->stencil;
   Tape *t = in->tape;
@@ -268,7 +270,7 @@ static bool pull_stencil(Interp *in, const Event *e) {
   return ok;
 }
 
-/* At the start of a step: fields have the derivatives by what they were then, too. */
+/* At the start of a step: adds to the adjoints of fields those of their values at the start of the step. */
 static void end_step(Interp *in) {
   for (int f = 0; f < in->m->nfields; f++)
     for (int64_t i = 0; in->tape->starts[f] && i < numbers(&in->fields[f]); i++) {
@@ -277,7 +279,8 @@ static void end_step(Interp *in) {
     }
 }
 
-/* Undoes the rotation of the levels: level k goes to level k - 1, and the first to the field at the step's start. */
+/* Undoes the rotation of the levels: the adjoints of level k go to level k - 1, those of level 1 to the field at the
+ * start of the step. */
 static void pull_move(Interp *in, const Event *e) {
   Tape *t = in->tape;
   for (int i = 0; i < in->m->nfields; i++) {
@@ -293,7 +296,7 @@ static void pull_move(Interp *in, const Event *e) {
   }
 }
 
-/* Pulls the losses that were due. */
+/* Processes the losses that were due. */
 static bool pull_losses(Interp *in, const Event *e) {
   const Module *m = in->m;
   Tape *t = in->tape;
@@ -315,7 +318,7 @@ static bool pull_losses(Interp *in, const Event *e) {
   return ok;
 }
 
-/* The first point of a region at which a body has the value that is searched. */
+/* A search for the first point of a region at which a body has a certain value. */
 typedef struct Search {
   Interp *in;
   const InterpBody *body;
@@ -339,9 +342,9 @@ static bool search_chunk(void *user, const int64_t *p, int n) {
   return true;
 }
 
-/* Pulls reduction `r` of event `e`, whose derivative is at `bar`, over all its points or, from 0 on, member `member`'s:
- * a sum at all of them; a minimum or maximum at the first point that gave it; point: it is the value at a single one.
- */
+/* Processes reduction `r` of event `e`, whose adjoint is *bar, over all its points, or, if `member` is at least 0, over
+ * that member's. A sum propagates it to all points, a minimum or maximum to the first point that has its value. point:
+ * the value is that of a single point. */
 static bool pull_reduction(Interp *in, const Event *e, Reduction r, bool point, int64_t member, double *bar) {
   double at[CHUNK];
   Seed seed = {1, at};
@@ -375,7 +378,8 @@ static bool pull_reduction(Interp *in, const Event *e, Reduction r, bool point, 
   return ok;
 }
 
-/* Pulls an update, member by member where each has a number of its own: all of them are read as they were before it. */
+/* Processes an update; if each member has a number of its own, member by member. The body reads the numbers as they
+ * were before the update. */
 static bool pull_update(Interp *in, const Event *e) {
   const Update *u = e->update;
   Reduction r = {.name = update_name(in->m, u), .op = u->op, .type = u->type, .over = u->over};
@@ -389,14 +393,15 @@ static bool pull_update(Interp *in, const Event *e) {
   return ok;
 }
 
-/* Pulls what was reduced between steps, and has its scalar be what it was before. */
+/* Processes a reduction between steps, and restores the former value of its scalar. */
 static bool pull_reduce(Interp *in, const Event *e) {
   bool ok = pull_reduction(in, e, *e->reduction, false, -1, &in->tape->bars.scalar[e->reduction->scalar]);
   in->b->scalars[e->reduction->scalar] = e->value;
   return ok;
 }
 
-/* Before the first step: levels that were filled were copies of their fields; then fields have their derivatives. */
+/* Processes the time before the first step: levels that were filled were copies of their fields; after that the
+ * adjoints of fields are complete. */
 static void pull_begin(Interp *in, const Event *e) {
   const Module *m = in->m;
   for (int i = 0; i < m->nfields; i++) {
@@ -415,8 +420,8 @@ static void pull_begin(Interp *in, const Event *e) {
       take_field(in, i);
 }
 
-/* Pulls all events, from the last to the first. An input field is as an init has left it, if one sets it: that is what
- * the derivative is by. */
+/* Processes all events, from the last to the first. If an init sets an input field, the derivative is with respect to
+ * the field after the init. */
 static bool pull_all(Interp *in) {
   Tape *t = in->tape;
   for (int k = t->n - 1; k >= 0; k--) {
@@ -441,7 +446,7 @@ static bool pull_all(Interp *in) {
   return true;
 }
 
-/* Makes room for all derivatives, 0 at first. */
+/* Allocates all adjoints and sets them to 0. */
 static void make_bars(Interp *in) {
   Tape *t = in->tape;
   const Module *m = in->m;
@@ -459,7 +464,7 @@ static void make_bars(Interp *in) {
     t->bars.array[i] = ARENA_ARRAY(in->arena, double, param_array_extent(&m->param_arrays[i], in->b->scalars) + 1);
 }
 
-/* The run, and what comes of it. */
+/* Makes the run, and then computes the derivatives. */
 static bool run_back(Interp *in, int64_t steps, const bool *skip_init, double *value) {
   const Module *m = in->m;
   Tape *t = in->tape;
