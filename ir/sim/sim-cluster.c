@@ -1,9 +1,10 @@
-/* sim-cluster.c: blocks that run together. What one stores to another's shared memory is touched there in the name of
- * the copies of the storing thread, and counted by a signal there, so that the clocks of signals (sim-signal.c) tell
- * what is read before it has come, and what is overwritten before it was read. */
+/* sim-cluster.c: clusters: blocks that run together. A store to another block's shared memory counts there as an access
+ * by the asynchronous copies of the storing thread, and a signal of that block counts its bytes. So the clocks of
+ * signals (sim-signal.c) show values that are read before they have arrived, and values that are overwritten before
+ * they were read. */
 #include "ir/sim/simulate.h"
 
-/* Has the block whose shared memory begins at `shift` ended? */
+/* Has the block ended whose shared memory begins at `shift`? */
 static bool has_ended(const Sim *s, int64_t shift) {
   const SimThread *t = s->k->threads + shift / s->k->block_bytes * s->k->block_threads;
   for (int n = 0; n < s->k->block_threads; n++)
@@ -12,7 +13,8 @@ static bool has_ended(const Sim *s, int64_t shift) {
   return true;
 }
 
-/* The `n` values of the store `i` have come, for which `x` waits, in the block where `t` looks. */
+/* The `n` values of the store `i` have arrived in the block that `t` refers to: counts their bytes for signal `x`,
+ * which waits for them. */
 static void count_bytes(Sim *s, SimThread *t, const SimInsn *i, SimSignal *x) {
   const Array *a = &s->k->kernel->arrays[i->op->sym];
   int64_t bytes = i->op->count * (int64_t)type_size(a->type);

@@ -1,10 +1,10 @@
-/* sim-compile.c: a kernel translated to a flat list of instructions with jumps (simulate.h), on numbered slots, under
+/* sim-compile.c: translates a kernel to a flat list of instructions with jumps (simulate.h), on numbered slots, under
  * known params. */
 #include "ir/sim/simulate.h"
 
-/* A translation at work. loops: slots of the induction variables around the place reached. parallel: it lies in a loop
- * whose iterations are watched. kinds: of each slot what its preset depends on, 0: it is none. depth: ifs and loops
- * around the place. */
+/* The state of a translation. loops: slots of the induction variables around the current op. parallel: it is in a loop
+ * whose iterations are checked. kinds: for each slot, what its preset depends on; 0: it is no preset. depth: the number
+ * of ifs and loops around the op. */
 typedef struct Compiler {
   Sim *s;
   SimKernel *k;
@@ -34,7 +34,7 @@ static int32_t define(Compiler *c, Value *v) {
   return new_slot(c);
 }
 
-/* The place in `sym` whose coordinates are the `n` values at `v` plus the offsets. */
+/* A place in `sym` at the `n` coordinates `v` plus the offsets. */
 static SimPlace *new_place(Compiler *c, int32_t sym, int n, Value *const *v, const int64_t *off) {
   SimPlace *p = ARENA_NEW(c->s->arena, SimPlace);
   p->sym = sym;
@@ -45,7 +45,7 @@ static SimPlace *new_place(Compiler *c, int32_t sym, int n, Value *const *v, con
   return p;
 }
 
-/* The place `by` elements behind `p`. */
+/* The place that is `by` elements after `p`. */
 static SimPlace *place_behind(Compiler *c, const SimPlace *p, int by) {
   SimPlace *q = ARENA_NEW(c->s->arena, SimPlace);
   *q = *p;
@@ -63,7 +63,7 @@ static void place_bounds(Compiler *c, SimPlace *p, const Box *b) {
 
 static void compile_block(Compiler *c, const Block *b);
 
-/* A place in buffer `sym`: bounds and strides are the buffer's. */
+/* A place in buffer `sym`, with the buffer's bounds and strides. */
 static SimPlace *buffer_place(Compiler *c, int32_t sym, Value *const *v, const int64_t *off) {
   const Buffer *b = &c->s->m->buffers[sym];
   SimPlace *p = new_place(c, sym, buffer_rank(c->s->m, sym), v, off);
@@ -85,7 +85,7 @@ static SimPlace *buffer_place(Compiler *c, int32_t sym, Value *const *v, const i
   return p;
 }
 
-/* A place in array `sym`: bounds and strides are the array's. */
+/* A place in array `sym`, with the array's bounds and strides. */
 static SimPlace *array_place(Compiler *c, int32_t sym, Value *const *v, const int64_t *off) {
   const SimArray *a = &c->k->arrays[sym];
   SimPlace *p = new_place(c, sym, a->array->rank, v, off);
@@ -96,8 +96,8 @@ static SimPlace *array_place(Compiler *c, int32_t sym, Value *const *v, const in
   return p;
 }
 
-/* The bytes that `op` moves, 16 at most, must be a divisor of where it begins: at `p`, in a buffer (SIM_ALIGN) or array
- * (SIM_SALIGN) of type `t`. */
+/* Emits the check that `op`, which moves at most 16 bytes, begins at a multiple of their number: at `p`, in a buffer
+ * (SIM_ALIGN) or array (SIM_SALIGN) of type `t`. */
 static void compile_align(Compiler *c, const Op *op, int code, SimPlace *p, Type t) {
   int bytes = op->count * type_size(t);
   p->align = (bytes < VECTOR_BYTES ? bytes : VECTOR_BYTES) / type_size(t);
@@ -105,7 +105,7 @@ static void compile_align(Compiler *c, const Op *op, int code, SimPlace *p, Type
   c->k->insns[at].place = p;
 }
 
-/* The loads or stores, by instruction `code`, of the elements that `op` moves at `p`, one after the other. */
+/* Emits an instruction `code`, a load or store, for each of the consecutive elements that `op` moves at `p`. */
 static void compile_elements(Compiler *c, const Op *op, int code, const SimPlace *p) {
   bool stores = op_first_index(op) > 0;
   for (int i = 0; i < op_elements(op); i++) {
@@ -135,7 +135,7 @@ static void compile_array(Compiler *c, const Op *op) {
   compile_elements(c, op, stores ? shared ? SIM_SSTORE : SIM_PSTORE : shared ? SIM_SLOAD : SIM_PLOAD, p);
 }
 
-/* async.copy: each element is loaded, and from then on is on its way. */
+/* async.copy: each element is loaded at once, and is in flight from then on. */
 static void compile_copy(Compiler *c, const Op *op) {
   const Array *a = c->k->arrays[op->sym].array;
   SimPlace *to = array_place(c, op->sym, op->operands, op->off),
@@ -160,7 +160,7 @@ static void compile_coordinate(Compiler *c, const Op *op) {
   c->k->insns[at].place = p;
 }
 
-/* A barrier or a shuffle, with the loops it stands in. */
+/* A barrier or a shuffle; its place records the loops around it. */
 static void compile_meeting(Compiler *c, const Op *op) {
   SimPlace *p = ARENA_NEW(c->s->arena, SimPlace);
   p->nloops = c->nloops;
@@ -174,7 +174,7 @@ static void compile_meeting(Compiler *c, const Op *op) {
   c->k->near |= op->code == OP_BARRIER_NEAR;
 }
 
-/* An op on a signal; and others that act at once, without a place. */
+/* An op on a signal, and other ops without a place that act at once. */
 static void compile_signal(Compiler *c, const Op *op) {
   bool placed = op_info[op->code].form == FORM_SIGNAL;
   int n = placed ? op_signal_values(op) : 0;
@@ -183,8 +183,8 @@ static void compile_signal(Compiler *c, const Op *op) {
   c->k->signals |= placed;
 }
 
-/* A bulk copy: SIM_BULK; jump end; what loads an element; what stores it; end. The two are done for each element, by
- * SIM_BULK, which moves their places on; a load's signal is the place of the jump. */
+/* A bulk copy: SIM_BULK; jump end; the load of an element; its store; end. SIM_BULK runs load and store for each
+ * element and advances their places; the place of the jump is the signal of a load. */
 static void compile_bulk(Compiler *c, const Op *op) {
   static const int64_t none[MAX_RANK] = {0};
   bool loads = op->code == OP_BULK_LOAD;
@@ -211,7 +211,7 @@ static void compile_bulk(Compiler *c, const Op *op) {
   c->k->signals = true;
 }
 
-/* What goes to another block: SIM_SEND; jump end, whose place is the signal; what stores each value; end. */
+/* A store to another block: SIM_SEND; jump end, whose place is the signal; the store of each value; end. */
 static void compile_send(Compiler *c, const Op *op) {
   static const int64_t none[MAX_RANK] = {0};
   const Array *a = c->k->arrays[op->sym].array;
@@ -224,7 +224,7 @@ static void compile_send(Compiler *c, const Op *op) {
   c->k->insns[jump].target = c->k->ninsns;
 }
 
-/* What is brought nearer: its place must be a multiple of 16 bytes, and all of it be there. */
+/* A prefetch: its place must be a multiple of 16 bytes, and all of its elements must exist. */
 static void compile_fetch(Compiler *c, const Op *op) {
   int rank = op->noperands - 1;
   SimPlace *points = buffer_place(c, op->from, op->operands, op->from_off);
@@ -235,8 +235,8 @@ static void compile_fetch(Compiler *c, const Op *op) {
   c->k->insns[at].place = points;
 }
 
-/* Moves the `n` values that `b` yields to the slots at `to`, stale if slot x or y is. All are read before any is
- * written if `swap`. */
+/* Moves the `n` values that `b` yields to the slots at `to`; they are stale if slot x or y is. If `swap`, reads all of
+ * them before it writes any. */
 static void move_yields(Compiler *c, const Block *b, int n, const int32_t *to, int x, int y, bool swap) {
   const Op *yield = block_yield(b);
   int32_t *from = ARENA_ARRAY(c->s->arena, int32_t, n + 1);
@@ -252,7 +252,7 @@ static void move_yields(Compiler *c, const Block *b, int n, const int32_t *to, i
     emit(c, SIM_MOVE, yield, to[i], from[i], x, y);
 }
 
-/* The slots of the results of `op`, new. */
+/* New slots for the results of `op`. */
 static int32_t *define_results(Compiler *c, const Op *op) {
   int32_t *to = ARENA_ARRAY(c->s->arena, int32_t, op->nresults + 1);
   for (int i = 0; i < op->nresults; i++)
@@ -277,8 +277,8 @@ static void compile_if(Compiler *c, const Op *op) {
   emit(c, SIM_LEAVE, op, 0, cond, cond, cond);
 }
 
-/* The body of the loop `op`. If `watched`, its iterations are told apart, so that one that depends on another makes a
- * race. */
+/* The body of the loop `op`. If `watched`, the simulator distinguishes its iterations, so that a dependence between two
+ * of them is a race. */
 static void compile_body(Compiler *c, const Op *op, int32_t iv, bool watched) {
   int outer = c->nloops;
   ARENA_PUSH(c->s->arena, c->loops, c->nloops, iv);
@@ -322,15 +322,15 @@ static void compile_for(Compiler *c, const Op *op) {
   emit(c, SIM_LEAVE, op, 0, lo, hi, 0);
 }
 
-/* Adds preset `p` for the result of p.op. */
+/* Adds preset `p`, which is the result of p.op. */
 static void add_preset(Compiler *c, SimPreset p) {
   p.slot = define(c, p.op->results[0]);
   c->kinds[p.slot] = (uint8_t)p.kind;
   ARENA_PUSH(c->s->arena, c->k->presets, c->k->npresets, p);
 }
 
-/* What the result of the pure op `op` depends on if it is to be a preset: its operands are, and not all threads would
- * compute it again for each block where they may not need it. Else 0. */
+/* What the result of the pure op `op` depends on, if it is to be a preset; else 0. It is one if its operands are
+ * presets, unless all threads would compute it again for each block although they may not need it. */
 static int pure_kind(const Compiler *c, const Op *op) {
   int kind = 0;
   for (int i = 0; i < op->noperands; i++) {
@@ -353,7 +353,7 @@ static void compile_pure(Compiler *c, const Op *op) {
     emit(c, code, op, define(c, op->results[0]), x, y, z);
 }
 
-/* What an op without operands makes a preset depend on. */
+/* What a preset depends on if an op without operands computes it. */
 static int leaf_kind(Opcode code) {
   return SIM_PRESET | (code == OP_BLOCK                               ? SIM_BY_BLOCK
                        : code == OP_THREAD || code == OP_CLUSTER_RANK ? SIM_BY_THREAD
@@ -361,8 +361,8 @@ static int leaf_kind(Opcode code) {
                                                                       : SIM_BY_LAUNCH);
 }
 
-/* Puts the presets that change from block to block first, then those that may change from launch to launch; their order
- * else matters. */
+/* Sorts the presets: first those that change from block to block, then those that may change from launch to launch;
+ * otherwise the order stays, because presets depend on earlier ones. */
 static void sort_presets(Compiler *c) {
   SimKernel *k = c->k;
   SimPreset *sorted = ARENA_ARRAY(c->s->arena, SimPreset, k->npresets + 1);
@@ -436,7 +436,7 @@ static void compile_block(Compiler *c, const Block *b) {
     compile_op(c, op);
 }
 
-/* Cells of `a`. */
+/* The number of cells of `a`. */
 static int64_t array_cells(const Array *a) {
   int64_t n = 1;
   for (int k = 0; k < a->rank; k++)
@@ -444,8 +444,8 @@ static int64_t array_cells(const Array *a) {
   return n;
 }
 
-/* Gives each private array its cells; those that share storage start at the same one, and the group has room for its
- * largest. */
+/* Assigns cells to each private array. Arrays that share storage begin at the same cell, and there is room for the
+ * largest of them. */
 static void place_private(SimKernel *k) {
   const Kernel *kernel = k->kernel;
   for (int i = 0; i < kernel->narrays; i++) {
@@ -462,7 +462,7 @@ static void place_private(SimKernel *k) {
   }
 }
 
-/* Lays out the kernel's arrays. */
+/* Computes the layout of the kernel's arrays. */
 static bool place_arrays(Sim *s, SimKernel *k) {
   const Kernel *kernel = k->kernel;
   k->arrays = ARENA_ARRAY(s->arena, SimArray, kernel->narrays + 1);
@@ -493,7 +493,7 @@ static bool place_arrays(Sim *s, SimKernel *k) {
   return true;
 }
 
-/* The numbers of blocks and threads. */
+/* Computes the numbers of blocks and threads. */
 static bool place_grid(Sim *s, SimKernel *k) {
   const Kernel *kernel = k->kernel;
   k->nthreads = 1;
@@ -515,7 +515,7 @@ static bool place_grid(Sim *s, SimKernel *k) {
   return false;
 }
 
-/* The threads, their values and the shared memory of a block must be few enough to hold at once. */
+/* Checks that there is memory for the threads, their values and the shared memory of a block. */
 static bool check_size(Sim *s, const SimKernel *k) {
   const double thread = sizeof(SimThread) + 12.0 * k->nslots + (double)sizeof(SimCell) * (double)k->private_cells;
   const double granule = (double)sizeof(SimGranule) + (double)sizeof(SimRead) * sim_readers(k);

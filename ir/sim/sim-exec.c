@@ -1,6 +1,5 @@
-/* sim-exec.c: the simulator's threads. The threads of a block run one after the other, in shuffled order, each up to
- * its next barrier. On the way there the
- * threads of a warp meet at shuffles. */
+/* sim-exec.c: runs the threads. The threads of a block run one after the other, in random order, each up to its next
+ * barrier. Before that, the threads of a warp meet at shuffles. */
 #include "ir/sim/simulate.h"
 
 uint64_t sim_random(Sim *s, uint64_t n) {
@@ -11,8 +10,9 @@ uint64_t sim_random(Sim *s, uint64_t n) {
   return (z ^ (z >> 31)) % n;
 }
 
-/* The staleness of exec_apply's result: of any operand, but of the chosen one only where one operand alone decides.
- * What ranged says of a stale operand is not stale: it chooses between two ways to the same values. */
+/* The origin of staleness of exec_apply's result: that of any stale operand; if the op selects one operand, that of the
+ * selected one. The result of `ranged` is never stale, because it only chooses between two ways to compute the same
+ * values. */
 static inline __attribute__((always_inline)) uint32_t stale_apply(ExecCode code, Const x, Const y, uint32_t sx,
                                                                   uint32_t sy, uint32_t sz) {
   switch (code) {
@@ -41,7 +41,7 @@ static void run_inside(SimThread *t, const SimInsn *i) {
   t->stale[i->dst] = stale;
 }
 
-/* idx.*: the coordinate mapped into the box; a guard that moves it makes it stale. */
+/* idx.*: the coordinate mapped into the box; it is stale if a guard changes it. */
 static void run_map(const Sim *s, SimThread *t, const SimInsn *i) {
   const SimPlace *p = i->place;
   int64_t x = (int64_t)((uint64_t)t->slot[i->a].i + (uint64_t)p->off[0]);
@@ -52,7 +52,7 @@ static void run_map(const Sim *s, SimThread *t, const SimInsn *i) {
   t->stale[i->dst] = t->stale[i->a] ? t->stale[i->a] : moved ? (uint32_t)(i - s->k->insns) + 1 : 0;
 }
 
-/* What belongs to a load or store. */
+/* Memory instructions, by code. */
 static void run_memory(Sim *s, SimThread *t, const SimInsn *i) {
   switch (i->code) {
   case SIM_ALIGN:
@@ -64,7 +64,7 @@ static void run_memory(Sim *s, SimThread *t, const SimInsn *i) {
   }
 }
 
-/* The beginning and the end of code under the condition of slots a and b. */
+/* Enters and leaves code that depends on a condition in slots a and b. */
 static void enter(SimThread *t, const SimInsn *i) {
   uint32_t stale = t->stale[i->a] ? t->stale[i->a] : t->stale[i->b];
   t->doubt += stale != 0;
@@ -73,7 +73,7 @@ static void enter(SimThread *t, const SimInsn *i) {
 
 static void leave(SimThread *t, const SimInsn *i) { t->doubt -= t->stale[i->a] || t->stale[i->b]; }
 
-/* Jumps, loops and conditions: the number of the instruction that comes after `i`, which is number `pc`. */
+/* Jumps, loops and conditions: returns the number of the instruction after `i`, which is number `pc`. */
 static int32_t run_control(SimThread *t, const SimInsn *i, int32_t pc) {
   switch (i->code) {
   case SIM_JUMP: return i->target;
@@ -88,7 +88,7 @@ static int32_t run_control(SimThread *t, const SimInsn *i, int32_t pc) {
   }
 }
 
-/* Runs `t` to its next barrier or shuffle or its end, or until the run stops. */
+/* Runs `t` to its next barrier or shuffle, to its end, or until the run stops. */
 static void run_thread(Sim *s, SimThread *t) {
   const SimInsn *insns = s->k->insns;
   Const *slot = t->slot;
@@ -145,7 +145,7 @@ static void run_thread(Sim *s, SimThread *t) {
   s->stats.ops += ops;
 }
 
-/* The barrier or shuffle that `t` waits at, or NULL. */
+/* The barrier or shuffle at which `t` waits, or NULL. */
 static const SimInsn *meeting_of(const Sim *s, const SimThread *t) {
   return t->state == SIM_DONE ? NULL : &s->k->insns[t->pc - 1];
 }
@@ -161,7 +161,7 @@ static bool same_meeting(const Sim *s, const SimThread *x, const SimThread *y) {
   return true;
 }
 
-/* Where `t` is instead of at `meeting`. */
+/* Describes where `t` is, if it is not at `meeting`. */
 static const char *whereabouts(Sim *s, const SimThread *t, const SimInsn *meeting) {
   const SimInsn *i = meeting_of(s, t);
   if (!i)
@@ -177,8 +177,8 @@ static const char *whereabouts(Sim *s, const SimThread *t, const SimInsn *meetin
 
 /* ---- shuffles */
 
-/* Must all `n` threads at `lanes`, a warp one of whose threads is at a shuffle, be at the same one, and have the lane
- * that it asks for? Faults if not. */
+/* A thread of the warp `lanes`, of `n` threads, is at a shuffle: checks that all are at the same one, and that the lane
+ * exists from which each reads. False after a fault. */
 static bool check_shuffle(Sim *s, const SimThread *lanes, int n) {
   const SimThread *here = lanes;
   while (here->state != SIM_TRADING)
@@ -199,15 +199,15 @@ static bool check_shuffle(Sim *s, const SimThread *lanes, int n) {
   return true;
 }
 
-/* The lane whose value lane `k` of `n` gets, where every `lanes` of them trade values, by shuffle `op`; -1: there is
- * none. */
+/* The lane from which lane `k` of `n` reads in shuffle `op`, where groups of `lanes` lanes exchange values; -1: there
+ * is none. */
 static int partner_of(const Op *op, int k, int n, int lanes) {
   int by = (int)op->off[0], lane = op->code == OP_SHUFFLE ? k ^ by : op->code == OP_SHUFFLE_UP ? k - by : k + by;
   return lane >= 0 && lane < n && lane / lanes == k / lanes ? lane : -1;
 }
 
-/* The `n` threads at `lanes` meet as a warp at `i`, which is no shuffle; a value that is to be the same in all and is
- * not is a fault. */
+/* The `n` threads at `lanes` meet as a warp at `i`, which is no shuffle. If a value that must be the same in all
+ * threads is not, that is a fault. */
 static void meet_warp(Sim *s, SimThread *lanes, int n, const SimInsn *i) {
   uint32_t first = (s->block_epoch * 7 + lanes->number / (uint32_t)s->k->warp) % (uint32_t)n;
   if (i->op->code == OP_BARRIER_WARP && s->k->signals)
@@ -223,8 +223,8 @@ static void meet_warp(Sim *s, SimThread *lanes, int n, const SimInsn *i) {
   }
 }
 
-/* Gives each of the `n` threads at `lanes`, which are at one shuffle, its partner's value; one without a partner its
- * own, stale from now on. */
+/* Gives each of the `n` threads at `lanes`, which are at one shuffle, the value of its partner; a thread without
+ * partner keeps its own value, which becomes stale. */
 static void trade(Sim *s, SimThread *lanes, int n) {
   const SimInsn *i = meeting_of(s, lanes);
   if (op_info[i->op->code].form != FORM_LANE) {
@@ -252,7 +252,7 @@ static bool is_trading(const SimThread *lanes, int n) {
   return false;
 }
 
-/* Runs those of the `n` threads at `lanes` on that wait for signals which have come. True if there was one. */
+/* Lets those of the `n` threads at `lanes` continue whose signals have arrived. True if there was one. */
 static bool wake(Sim *s, SimThread *lanes, int n) {
   bool any = false;
   for (int k = 0; k < n && !s->stop; k++)
@@ -271,9 +271,9 @@ static bool is_blocked(const SimThread *lanes, int n) {
   return false;
 }
 
-/* Runs the `n` threads at `lanes`, a warp, as far as they come by themselves: through shuffles and signals that have
- * come to the next barrier, the end, or a signal that has not. Sets *moved if they came anywhere; false after a fault
- * at a shuffle. */
+/* Runs the `n` threads at `lanes`, a warp, as far as they can go without other warps: through shuffles, and waits for
+ * signals that have arrived, to the next barrier, the end, or a signal that has not arrived. Sets *moved if any
+ * advanced. False after a fault at a shuffle. */
 static bool run_warp(Sim *s, SimThread *lanes, int n, bool *moved) {
   for (bool on = true; on && !s->stop;) {
     on = wake(s, lanes, n);
@@ -290,8 +290,8 @@ static bool run_warp(Sim *s, SimThread *lanes, int n, bool *moved) {
   return true;
 }
 
-/* Runs all warps to the next barrier or the end, in turns as they wait for each other's signals; false after a fault,
- * which is also if one waits for ever. */
+/* Runs all warps to the next barrier or the end, in turns because they wait for each other's signals. False after a
+ * fault; a warp that waits forever is a fault, too. */
 static bool run_warps(Sim *s) {
   int warps = s->k->nwarps;
   bool moved = true, ok = true;
@@ -314,9 +314,9 @@ static bool run_warps(Sim *s) {
 
 /* ---- barriers */
 
-/* After all threads ran: must they wait together, or have all finished? Returns whether the block goes on. They all go
- * on together behind any barrier, which is one of the orders that a barrier between neighbours allows; that there are
- * others, and what it leaves unordered, is for the search for races. */
+/* Called after all threads have run: they must all be at one barrier, or all have finished. Returns whether the block
+ * continues. After a barrier all threads continue together; a barrier between neighbours allows this order, too, and
+ * the detection of races accounts for the other orders that it allows. */
 static bool meet(Sim *s) {
   const SimThread *first = &s->k->threads[0];
   for (int n = 1; n < s->k->nthreads && !s->stop; n++) {
@@ -350,14 +350,14 @@ static bool all_wait(const Sim *s, const SimThread *t, int n, bool own) {
   return true;
 }
 
-/* The `n` threads at `t` go on behind the barrier where they have met. */
+/* Lets the `n` threads at `t` continue after the barrier where they have met. */
 static void release(Sim *s, SimThread *t, int n) {
   sim_clocks_meet(s, t, n);
   for (int k = 0; k < n; k++)
     t[k].state = SIM_RUNNING;
 }
 
-/* No block of the cluster goes on: says why, unless all have finished. */
+/* No block of the cluster can continue: reports the reason, unless all have finished. */
 static void report_standstill(Sim *s) {
   const SimThread *t = s->k->threads, *here = NULL;
   bool own = false;
@@ -380,7 +380,7 @@ static void report_standstill(Sim *s) {
             whereabouts(s, &t[first], meeting_of(s, here)));
 }
 
-/* The same of a cluster, whose blocks go on each by itself, but for barriers of the cluster. */
+/* The same for a cluster. Its blocks continue independently, except at barriers of the cluster. */
 static bool meet_cluster(Sim *s) {
   int n = s->k->block_threads;
   bool any = false;
@@ -405,7 +405,7 @@ static bool meet_cluster(Sim *s) {
   return false;
 }
 
-/* Puts the threads in a new random order. */
+/* Shuffles the order of the threads. */
 static void mix_threads(Sim *s) {
   for (int32_t n = s->k->nthreads - 1; n > 0; n--) {
     int32_t other = (int32_t)sim_random(s, (uint64_t)n + 1), x = s->k->order[n];
@@ -435,7 +435,7 @@ static Const preset_of(const Sim *s, const SimPreset *p, const SimThread *t) {
                           : preset_value(s, p->op, t->number);
 }
 
-/* Fills the presets from number `first` to before `end` of all threads. */
+/* Computes the presets from number `first` to before `end` for all threads. */
 static void fill_presets(Sim *s, int first, int end) {
   SimThread *t = s->k->threads;
   for (int i = first; i < end; i++) {
@@ -481,7 +481,7 @@ static void run_block(Sim *s, int64_t number) {
   } while (!s->stop && (k->cluster > 1 ? meet_cluster(s) : meet(s)));
 }
 
-/* Makes the threads and the shared memory of s->k, and fills the presets that never change. */
+/* Allocates the threads and the shared memory of s->k, and computes the presets that never change. */
 static void prepare(Sim *s) {
   SimKernel *k = s->k;
   size_t n = (size_t)k->nthreads, slots = (size_t)k->nslots, cells = (size_t)k->private_cells;
@@ -508,7 +508,7 @@ static void prepare(Sim *s) {
   fill_presets(s, k->nlaunch_presets, k->npresets);
 }
 
-/* Makes k->block_order a random permutation. */
+/* Shuffles k->block_order. */
 static void mix_blocks(Sim *s) {
   int64_t *order = s->k->block_order;
   for (int64_t n = 0; n < s->k->nblocks; n++) {
@@ -518,7 +518,7 @@ static void mix_blocks(Sim *s) {
   }
 }
 
-/* Runs all blocks of the member `x` of the launch. */
+/* Runs all blocks of member `x` of the launch. */
 static void run_member(Sim *s, const SimMember *x) {
   s->k = x->k;
   s->first = x->first;

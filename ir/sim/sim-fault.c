@@ -1,7 +1,7 @@
-/* sim-fault.c: the words of the simulator's faults. */
+/* sim-fault.c: the messages of the simulator's faults. */
 #include "ir/sim/simulate.h"
 
-/* "[1, 2]" of the `n` coordinates at `p`. */
+/* The `n` coordinates at `p` as "[1, 2]". */
 static const char *coords_text(Sim *s, int n, const int64_t *p) {
   Str t = {s->arena, NULL, 0, 0};
   str_add(&t, "[");
@@ -43,12 +43,12 @@ const char *sim_block_text(Sim *s, int64_t number) {
   return coords_text(s, s->k->kernel->rank, at);
 }
 
-/* " (line 12)" for an op with a place. */
+/* " (line 12)" for an op with a place in the source; else "". */
 static const char *line_text(Sim *s, const Op *op) {
   return op->loc.line ? arena_printf(s->arena, " (line %d)", op->loc.line) : "";
 }
 
-/* Does the kernel store what a sweep gives to buffer `buffer`? */
+/* Does the kernel store values of a sweep to buffer `buffer`? */
 static bool is_swept(const Sim *s, int buffer) {
   for (int n = 0; n < s->k->ninsns; n++)
     if (s->k->insns[n].code == SIM_STORE && s->k->insns[n].op->ver && s->k->insns[n].op->sym == buffer)
@@ -94,7 +94,7 @@ static const char *fault_text(Sim *s, const SimThread *t, const char *fmt, va_li
                       sim_block_text(s, s->block_number), rank, sim_thread_text(s, t->number));
 }
 
-/* Reports one fault, unless as many as allowed were reported. */
+/* Reports one fault, unless the allowed number of reports has been reached. */
 static void report(Sim *s, Loc loc, const char *text) {
   if (s->stop)
     return;

@@ -1,10 +1,11 @@
-/* sim-ghost.c: the simulator on one part of a grid (GridPart). A ghost cell may hold a stale value, and stale values
- * may be stored to it: what it is worth is known from the last exchange and from how far from the part's own points
- * steps are right since. Only to points that the part owns no stale value may come. */
+/* sim-ghost.c: the simulator on one part of a grid (GridPart). Ghost cells may hold stale values, and stale values may
+ * be stored to them. Whether a ghost cell is valid follows from the last exchange and from the distance from the part's
+ * own points within which steps since then are correct. Only points that the part owns must never receive a stale
+ * value. */
 #include "ir/sim/simulate.h"
 
-/* Is `p` a point of field `f` that the part does not own? All own what they have in dimensions that f does not have,
- * and of coarser levels of the grid. */
+/* Is `p` a point of field `f` that the part does not own? In dimensions that f lacks, and on coarser levels of the
+ * grid, each part owns all that it holds. */
 static bool is_outside(const Ghosts *g, const Field *f, const int64_t *p, int64_t reach_lo[], int64_t reach_hi[]) {
   for (int d = 0; d < f->box.rank && !f->share; d++)
     if (!field_lacks(f, d) &&
@@ -32,7 +33,7 @@ void sim_place_of(const Sim *s, const Field *f, int64_t n, int64_t at[MAX_RANK])
   }
 }
 
-/* Makes element `n` of field `field` stale for the steps from `level` on, unless it is. */
+/* Marks element `n` of field `field` as stale for the steps from `level` on, unless it already is stale. */
 static void make_stale(Sim *s, SimMemory *m, int field, int64_t n, int64_t level) {
   uint32_t *stale = sim_memory_stale(s, m, n);
   if (*stale)
@@ -50,7 +51,7 @@ uint32_t sim_ghost_origin(Sim *s, int field, int64_t element, uint32_t stale) {
   return SIM_GHOST | (uint32_t)(s->nghosts - 1);
 }
 
-/* Calls `mark` for what each exchanged field is now. */
+/* Calls `mark` for the present memory of each exchanged field. */
 static void each_field(Sim *s, void (*mark)(Sim *s, SimMemory *m, int field, int64_t *levels)) {
   for (int i = 0; i < s->m->nbuffers && s->b->ghosts; i++) {
     const Buffer *b = &s->m->buffers[i];
@@ -61,8 +62,8 @@ static void each_field(Sim *s, void (*mark)(Sim *s, SimMemory *m, int field, int
   }
 }
 
-/* Makes stale the cells of the field that lie further out than `left` steps need, and if `levels` is given those that
- * were not exchanged when the others were. */
+/* Marks as stale the cells of the field that lie further out than `left` steps need; if `levels` is given, also the
+ * cells that the last exchange did not update. */
 static void mark_field(Sim *s, SimMemory *m, int field, const int64_t *levels, int64_t left, int64_t level) {
   const Field *f = &s->m->fields[field];
   int64_t lo[MAX_RANK], hi[MAX_RANK], at[MAX_RANK];
@@ -78,7 +79,7 @@ static void mark_field(Sim *s, SimMemory *m, int field, const int64_t *levels, i
   }
 }
 
-/* Makes those cells of the field stale that are known to be, of a coarser level all that were not gathered. */
+/* Marks as stale the cells of the field that are known to be; on a coarser level, all that were not gathered. */
 static void mark_known(Sim *s, SimMemory *m, int field, const int64_t *levels) {
   const Field *f = &s->m->fields[field];
   int64_t at[MAX_RANK];
@@ -89,8 +90,8 @@ static void mark_known(Sim *s, SimMemory *m, int field, const int64_t *levels) {
   }
 }
 
-/* The cells that are stale before the run. Inits may look as far as there are cells, and what steps never change stays
- * what it was when it was exchanged. */
+/* Marks the cells that are stale before the run. Inits may read all cells that the part holds; values that steps never
+ * change remain as they were exchanged. */
 static void mark_first(Sim *s, SimMemory *m, int field, int64_t *levels) {
   const Ghosts *g = s->b->ghosts;
   if (g->init || s->m->fields[field].exchange != EXCHANGE_STEPS || s->m->fields[field].share)
@@ -99,7 +100,7 @@ static void mark_first(Sim *s, SimMemory *m, int field, int64_t *levels) {
     mark_field(s, m, field, levels, g->every - g->age, g->exchanged);
 }
 
-/* Marks the ghost cells whose values are still right after the steps that were made since the exchange. */
+/* Records the ghost cells whose values are still correct after the steps since the exchange. */
 static void mark_later(Sim *s, SimMemory *m, int field, int64_t *levels) {
   const Ghosts *g = s->b->ghosts;
   (void)levels;
@@ -107,9 +108,9 @@ static void mark_later(Sim *s, SimMemory *m, int field, int64_t *levels) {
     mark_field(s, m, field, NULL, g->every - g->age - g->made, 0);
 }
 
-/* Judges cell `n` of buffer `buffer`, behind a launch of init kernel `k`, which writes it. A ghost cell is stale that
- * the init should have written and did not, or wrote without all that it reads: what stands in the place of a cell that
- * is not there is another's value. Of its own points a part must have all. */
+/* Judges cell `n` of buffer `buffer` after a launch of init kernel `k`, which writes the buffer. A ghost cell is stale
+ * if the init should have written it and did not, or computed it from cells that the part lacks: their place holds the
+ * value of another cell. Of its own points a part must have all values. */
 static void judge_init(Sim *s, const Kernel *k, int buffer, int64_t n) {
   int field = s->m->buffers[buffer].field;
   SimMemory *m = s->memory[buffer];
@@ -144,8 +145,8 @@ void sim_ghosts_init(Sim *s, int from, int to) {
   }
 }
 
-/* Notes for later runs which cells are stale whatever the steps are. A ghost cell that the last launch did not write,
- * as it stores what is needed alone, is one of them. */
+/* Records for later runs the cells that are stale regardless of steps. This includes ghost cells that the last launch
+ * did not write because it stores only what is needed. */
 static void keep_stale(Sim *s, SimMemory *m, int field, int64_t *levels) {
   const Field *f = &s->m->fields[field];
   int64_t at[MAX_RANK];

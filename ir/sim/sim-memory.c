@@ -3,7 +3,7 @@
 
 /* ---- places */
 
-/* Reports that the place of `i`, which is a "load of" it or the like, lies outside in dimension `k`. */
+/* Reports that the place of `i` lies outside in dimension `k`; the access is called "load of" or the like. */
 static __attribute__((noinline, cold)) void fault_outside(Sim *s, const SimThread *t, const SimInsn *i,
                                                           const char *what, int k) {
   const SimPlace *p = i->place;
@@ -13,8 +13,8 @@ static __attribute__((noinline, cold)) void fault_outside(Sim *s, const SimThrea
             sim_place_text(s, t, i), k, (long long)p->lo[k], (long long)p->hi[k]);
 }
 
-/* The number of the element that `i` means, in *element, and in *stale why its coordinates are stale. False after a
- * fault if it lies outside. */
+/* Computes the number of the element at the place of `i` into *element, and the origin of staleness of its coordinates
+ * into *stale. False after a fault if it lies outside. */
 static inline __attribute__((always_inline)) bool find_element(Sim *s, const SimThread *t, const SimInsn *i,
                                                                const char *what, int64_t *element, uint32_t *stale) {
   const SimPlace *p = i->place;
@@ -40,16 +40,17 @@ bool sim_cell(Sim *s, const SimThread *t, const SimInsn *i, const char *what, in
   return find_element(s, t, i, what, cell, &stale);
 }
 
-/* Gives the load `i` its value. */
+/* Sets the result of the load `i`. */
 static void give(SimThread *t, const SimInsn *i, Const v, uint32_t stale) {
   t->slot[i->dst] = v;
   t->stale[i->dst] = stale;
 }
 
-/* The origin of staleness that instruction `i` itself is. */
+/* The origin of staleness that denotes instruction `i` itself. */
 static uint32_t origin_of(const Sim *s, const SimInsn *i) { return (uint32_t)(i - s->k->insns) + 1; }
 
-/* Gives the load `i`, whose fault is reported, a zero that is not stale, so that one mistake makes one report. */
+/* Sets the result of the load `i`, whose fault has been reported, to a zero that is not stale, so that one error gives
+ * one report. */
 static void give_zero(SimThread *t, const SimInsn *i) { give(t, i, exec_i(0), 0); }
 
 void sim_align(Sim *s, SimThread *t, const SimInsn *i) {
@@ -81,11 +82,11 @@ void sim_fetch(Sim *s, SimThread *t, const SimInsn *i) {
 
 /* ---- races */
 
-/* Was period `when` `since` or later, up to `now`? */
+/* Is period `when` between `since` and `now`? */
 static inline bool is_since(uint32_t when, uint32_t since, uint32_t now) { return when - since <= now - since; }
 
-/* Notes that `me` reads in period `now`; if another wrote in it, or since period `since`, returns 1 and who in *other.
- */
+/* Records that `me` reads in period `now`. If another thread wrote since period `since`, or in `now`, returns 1 and
+ * that thread in *other. */
 static inline int touch_read(SimTouch *t, uint32_t since, uint32_t now, uint32_t me, uint32_t *other) {
   bool race = is_since(t->wrote, since, now) && t->writer != me;
   *other = t->writer;
@@ -94,8 +95,8 @@ static inline int touch_read(SimTouch *t, uint32_t since, uint32_t now, uint32_t
   return race;
 }
 
-/* Notes that `me` writes in period `now`; if another wrote (read) in it, or since period `since`, returns 1 (2) and who
- * in *other. */
+/* Records that `me` writes in period `now`. If another thread wrote (read) since period `since`, or in `now`, returns 1
+ * (2) and that thread in *other. */
 static inline int touch_write(SimTouch *t, uint32_t since, uint32_t now, uint32_t me, uint32_t *other) {
   bool wrote = is_since(t->wrote, since, now) && t->writer != me,
        read = is_since(t->read, since, now) && t->reader != me;
@@ -107,7 +108,7 @@ static inline int touch_write(SimTouch *t, uint32_t since, uint32_t now, uint32_
 
 /* ---- global memory */
 
-/* Notes how long the rows of `m` are in memory, shape[rank - 1], and how many elements of one are points. */
+/* Sets the row pitch of `m`, shape[rank - 1], and the number of elements of a row that are points. */
 static void set_rows(const Sim *s, SimMemory *m, int buffer, const int64_t *shape) {
   const Buffer *b = &s->m->buffers[buffer];
   int64_t points[MAX_RANK];
@@ -155,7 +156,7 @@ bool sim_memory_has(const SimMemory *m, int64_t i) {
   return page ? page->written[i % SIM_PAGE] : m->born;
 }
 
-/* The bookkeeping of element `i`'s page. */
+/* The bookkeeping page of element `i`. */
 static SimPage *page_of(Sim *s, SimMemory *m, int64_t i) {
   SimPage **page = &m->pages[i / SIM_PAGE];
   if (!*page) {
@@ -181,7 +182,7 @@ uint32_t *sim_memory_stale(Sim *s, SimMemory *m, int64_t i) {
   return &page->stale[i % SIM_PAGE];
 }
 
-/* Is what `i` means, an element of its buffer, behind the last point of a row? */
+/* Is the place of `i` an element of its buffer after the last point of a row? */
 static bool is_padding(const SimThread *t, const SimInsn *i) {
   const SimPlace *p = i->place;
   return p->padded && t->slot[p->idx[p->rank - 1]].i + p->off[p->rank - 1] > p->last;
@@ -192,7 +193,7 @@ static uint32_t global_number(const Sim *s, const SimThread *t) {
   return s->first + (uint32_t)s->block_number * (uint32_t)s->k->nthreads + t->number;
 }
 
-/* The member of the launch that has the thread of that number; one without blocks has none. */
+/* The member of the launch that contains the thread with that number; a member without blocks contains none. */
 static const SimMember *member_of(const Sim *s, uint32_t number) {
   int i = 0;
   while (i < s->nmembers - 1 && (number < s->members[i].first ||
@@ -201,7 +202,7 @@ static const SimMember *member_of(const Sim *s, uint32_t number) {
   return &s->members[i];
 }
 
-/* "thread [1] of block [0]" for the thread of that number in the launch, and of which kernel if that is not the running
+/* "thread [1] of block [0]" for the thread with that number in the launch, with its kernel if that is not the running
  * one. */
 static const char *who_text(Sim *s, uint32_t number) {
   if (number == SIM_MANY)
@@ -217,8 +218,8 @@ static const char *who_text(Sim *s, uint32_t number) {
                          : arena_printf(s->arena, "%s of kernel '%s', launched beside,", text, x->k->kernel->name);
 }
 
-/* Is the buffer that `i` loads from empty, and the place its first point, where guards of empty ranges lead? Its memory
- * has room for that one, with nothing in it. */
+/* Is the buffer that `i` loads from empty, and its place the first point, to which guards of empty ranges map? The
+ * buffer's memory has room for that point, without a value. */
 static bool is_first_of_none(const SimThread *t, const SimInsn *i) {
   const SimPlace *p = i->place;
   bool empty = false;
@@ -231,8 +232,8 @@ static bool is_first_of_none(const SimThread *t, const SimInsn *i) {
   return empty;
 }
 
-/* A load of memory that nobody wrote: staleness from a buffer of a temp field, or of one that rounds renew, which tiles
- * may read about the points written, else a fault. */
+/* A load of memory that nobody wrote. If the buffer is that of a temp field, or of one that rounds renew, the value is
+ * stale, because tiles may read around the points that are written; else it is a fault. */
 static void give_unborn(Sim *s, SimThread *t, const SimInsn *i) {
   const Buffer *b = &s->m->buffers[i->place->sym];
   if (b->kind == BUFFER_FIELD && (s->m->fields[b->field].temp || s->memory[i->place->sym]->renewed)) {
@@ -243,11 +244,11 @@ static void give_unborn(Sim *s, SimThread *t, const SimInsn *i) {
   give_zero(t, i);
 }
 
-/* The version of a sweep's target that `i` loads or stores in global memory; what is copied from there to a shared
- * array has one of that array. */
+/* The version of a sweep's target that `i` loads or stores in global memory; in a copy to a shared array, `ver` is the
+ * array's version. */
 static int32_t global_version(const SimInsn *i) { return op_info[i->op->code].form == FORM_GLOBAL ? i->op->ver : 0; }
 
-/* Notes that `i` stores to element `element` of `page`. */
+/* Records that `i` stores to element `element` of `page`. */
 static void set_version(Sim *s, SimPage *page, const SimInsn *i, int64_t element) {
   if (global_version(i) && !page->versions)
     page->versions = ARENA_ARRAY(s->arena, SimVersion, SIM_PAGE);
@@ -255,7 +256,7 @@ static void set_version(Sim *s, SimPage *page, const SimInsn *i, int64_t element
     page->versions[element % SIM_PAGE] = (SimVersion){s->launch, global_version(i)};
 }
 
-/* Has this launch stored the version of the element that `i` asks for: 0: none? */
+/* Has this launch stored the version of the element that `i` requires? For version 0: has it stored none? */
 static bool is_version(const Sim *s, const SimPage *page, const SimInsn *i, int64_t element) {
   const SimVersion *v = page->versions ? &page->versions[element % SIM_PAGE] : NULL;
   return (v && v->launch == s->launch ? v->ver : 0) == global_version(i);
@@ -296,12 +297,13 @@ void sim_load(Sim *s, SimThread *t, const SimInsn *i) {
   give(t, i, exec_get(m->type, m->data, element), stale);
 }
 
-/* The staleness of what store or astore `i` writes: of its value, its coordinates, or the condition it is under. */
+/* The origin of staleness of the value that store or astore `i` writes: of the value, of the coordinates, or of the
+ * condition around it. */
 static uint32_t stored_stale(const SimThread *t, const SimInsn *i, uint32_t at) {
   return t->stale[i->a] ? t->stale[i->a] : at ? at : t->doubt ? t->doubt_origin : 0;
 }
 
-/* Reports what is stale about the store `i`: its value, its coordinates (`at`), or the condition it is under. */
+/* Reports the staleness of store `i`: of its value, its coordinates (`at`), or the condition around it. */
 static void check_stale_store(Sim *s, const SimThread *t, const SimInsn *i, uint32_t at) {
   uint32_t value = t->stale[i->a];
   if (!value && !at && !t->doubt)
@@ -346,7 +348,7 @@ void sim_store(Sim *s, SimThread *t, const SimInsn *i) {
 
 /* ---- shared arrays */
 
-/* Is the cell that `i` means one of the array's don't-care cells? */
+/* Is the cell at the place of `i` a don't-care cell of the array? */
 static bool in_pad(const SimThread *t, const SimInsn *i, const Array *a) {
   for (int k = 0; k < a->rank; k++) {
     int64_t x = t->slot[i->place->idx[k]].i + i->place->off[k];
@@ -356,8 +358,8 @@ static bool in_pad(const SimThread *t, const SimInsn *i, const Array *a) {
   return false;
 }
 
-/* Who touched a granule before with nothing to order that: what that one did (`how`: 1 it wrote, 2 it read, 0: there is
- * none), and in which interval. */
+/* An earlier access to a granule that is not ordered with the present one: by whom, of which kind (`how`: 1 a write, 2
+ * a read, 0: there is none), and in which interval. */
 typedef struct Racer {
   int how;
   uint32_t who, when;
@@ -370,7 +372,7 @@ static const char *actor_text(Sim *s, uint32_t who) {
   return arena_printf(s->arena, "%s%s", copy, sim_warp_text(s, who % n));
 }
 
-/* The same between warps that signals order. */
+/* A race in a kernel whose warps are ordered by signals. */
 static void fault_disorder(Sim *s, const SimThread *t, const SimInsn *i, bool reads, Racer r) {
   const char *name = s->k->kernel->arrays[i->place->sym].name, *me = actor_text(s, t->actor),
              *other = actor_text(s, r.who), *at = sim_place_text(s, t, i);
@@ -389,7 +391,7 @@ static void fault_disorder(Sim *s, const SimThread *t, const SimInsn *i, bool re
              name, at, me, other);
 }
 
-/* A race of `t` at `i` with `r`. */
+/* Reports a race of `t` at `i` with `r`. */
 static void fault_shared_race(Sim *s, const SimThread *t, const SimInsn *i, const char *mine, Racer r) {
   const char *name = s->k->kernel->arrays[i->place->sym].name, *theirs = r.how == 1 ? "writes" : "reads";
   if (s->k->signals)
@@ -405,8 +407,8 @@ static void fault_shared_race(Sim *s, const SimThread *t, const SimInsn *i, cons
              theirs, r.when == s->interval ? "no barrier" : "too few barriers of neighbouring warps");
 }
 
-/* Is what a thread of warp `warp` did in interval `when` not yet done for all threads of warp `mine`, now? Each barrier
- * between neighbours makes it done for one warp more to both sides. */
+/* Is an access of warp `warp` in interval `when` not yet ordered before the present accesses of warp `mine`? Each
+ * barrier between neighbours orders it before those of one more warp on both sides. */
 static inline bool is_open(const Sim *s, uint32_t when, uint32_t warp, uint32_t mine) {
   uint32_t apart = warp > mine ? warp - mine : mine - warp;
   return when >= s->met && s->interval - when < (apart ? apart : 1);
@@ -415,14 +417,14 @@ static inline bool is_open(const Sim *s, uint32_t when, uint32_t warp, uint32_t 
 /* The warp of thread `number`. */
 static inline uint32_t warp_of(const Sim *s, uint32_t number) { return number >> s->k->lane_bits; }
 
-/* Did another than `me` write the granule with nothing to order that? */
+/* Has another actor than `me` written the granule without order to the present access? */
 static inline Racer find_writer(const Sim *s, const SimTouch *t, uint32_t me) {
   bool open = t->writer != me && is_open(s, t->wrote, warp_of(s, t->writer), warp_of(s, me));
   return open ? (Racer){1, t->writer, t->wrote} : (Racer){0};
 }
 
-/* Did another than `me` read granule `g` with nothing to order that? Kernels with barriers between neighbours know for
- * each warp when it did so last: what it did before is done where that is. */
+/* Has another actor than `me` read granule `g` without order to the present access? Kernels with barriers between
+ * neighbours record the last read of each warp: if that is ordered, the earlier ones are, too. */
 static Racer find_reader(const Sim *s, const SimGranule *g, uint32_t me) {
   const SimRead *r = s->k->near ? s->k->reads + (g - s->k->granules) * s->k->nwarps : NULL;
   if (!r)
@@ -434,14 +436,14 @@ static Racer find_reader(const Sim *s, const SimGranule *g, uint32_t me) {
   return (Racer){0};
 }
 
-/* The same in a kernel with signals. */
+/* The same for a kernel with signals. */
 static Racer touch_ordered(Sim *s, SimGranule *g, uint32_t me, bool writes) {
   Racer r = {.when = s->interval};
   r.how = sim_ordered(s, g, me, writes, &r.who);
   return r;
 }
 
-/* Notes that `me` reads granule `g`; with whom it races. */
+/* Records that `me` reads granule `g`; returns the access with which it races. */
 static inline Racer read_granule(Sim *s, SimGranule *g, uint32_t me) {
   uint32_t other;
   if (s->k->signals)
@@ -455,7 +457,7 @@ static inline Racer read_granule(Sim *s, SimGranule *g, uint32_t me) {
   return find_writer(s, &g->touch, me);
 }
 
-/* Notes that `me` writes granule `g`; with whom it races. */
+/* Records that `me` writes granule `g`; returns the access with which it races. */
 static inline Racer write_granule(Sim *s, SimGranule *g, uint32_t me) {
   if (s->k->signals)
     return touch_ordered(s, g, me, true);
@@ -467,8 +469,8 @@ static inline Racer write_granule(Sim *s, SimGranule *g, uint32_t me) {
   return r;
 }
 
-/* Is a copy to the cell of granules `g`, which `t` is about to read or write (`what`), not waited for yet? Faults if
- * so. */
+/* Is a copy to the cell of granules `g`, which `t` is about to read or write (`what`), still in flight? That is a
+ * fault. */
 static bool is_filling(Sim *s, const SimThread *t, const SimInsn *i, const SimGranule *g, int granules,
                        const char *what) {
   for (int n = 0; n < granules; n++)
@@ -485,8 +487,8 @@ static bool is_filling(Sim *s, const SimThread *t, const SimInsn *i, const SimGr
   return false;
 }
 
-/* What a load of array number `array` finds in a cell that nobody wrote as that array in this block (`owner`: as which
- * array, -1 none): staleness in a don't-care cell, else a fault. */
+/* A load of array number `array` from a cell that was not written as part of that array in this block (`owner`: as part
+ * of which array it was, -1 none): the value is stale in a don't-care cell; else it is a fault. */
 static void give_unwritten(Sim *s, SimThread *t, const SimInsn *i, int array, int owner) {
   const Array *a = &s->k->kernel->arrays[array];
   if (!in_pad(t, i, a)) {
@@ -501,7 +503,7 @@ static void give_unwritten(Sim *s, SimThread *t, const SimInsn *i, int array, in
   give(t, i, exec_i(0), origin_of(s, i));
 }
 
-/* The granules of cell `cell` of `a`, where `t` looks for it. */
+/* The granules of cell `cell` of `a`, in the block that `t` refers to. */
 static SimGranule *granules_of(const Sim *s, const SimThread *t, const SimArray *a, int64_t cell) {
   return s->k->granules + (a->base + t->shift) / s->k->granule + cell * a->granules;
 }
@@ -543,7 +545,7 @@ void sim_shared_load(Sim *s, SimThread *t, const SimInsn *i) {
     give(t, i, exec_get(a->array->type, s->k->shared + a->base + t->shift, cell), right ? stale : origin_of(s, i));
 }
 
-/* Notes that `t` writes the cell of granules `g` by instruction `i`, now; a race is reported. */
+/* Records that `t` writes the cell of granules `g` by instruction `i`; reports a race. */
 static void touch_cell(Sim *s, const SimThread *t, const SimInsn *i, SimGranule *g, int granules) {
   Racer racer = {0};
   for (int n = 0; n < granules; n++) {
@@ -554,7 +556,7 @@ static void touch_cell(Sim *s, const SimThread *t, const SimInsn *i, SimGranule 
     fault_shared_race(s, t, i, "writes", racer);
 }
 
-/* Cell `cell` of `a` holds `v` from now on, as instruction `i` has written it. */
+/* Stores `v` to cell `cell` of `a`, and records instruction `i` as its writer. */
 static void put_cell(Sim *s, const SimThread *t, const SimInsn *i, const SimArray *a, int64_t cell, Const v,
                      uint32_t stale) {
   SimGranule *g = granules_of(s, t, a, cell);
@@ -580,9 +582,9 @@ void sim_shared_store(Sim *s, SimThread *t, const SimInsn *i) {
   put_cell(s, t, i, a, cell, t->slot[i->a], stored_stale(t, i, stale));
 }
 
-/* ---- copies that run beside the thread */
+/* ---- asynchronous copies */
 
-/* Appends a copy to those that `t` has on their way. */
+/* Appends a copy to those that `t` has in flight. */
 static void push_copy(Sim *s, SimThread *t, SimCopy copy) {
   if (t->ncopies == t->cap) {
     int32_t cap = t->cap ? 2 * t->cap : 16;
@@ -592,7 +594,8 @@ static void push_copy(Sim *s, SimThread *t, SimCopy copy) {
   t->copies[t->ncopies++] = copy;
 }
 
-/* The copy is a write now, when others may not touch the cell, and another when it is waited for. */
+/* The copy counts as a write now, from when on others must not access the cell, and as another write when the thread
+ * waits for it. */
 void sim_copy(Sim *s, SimThread *t, const SimInsn *i) {
   const SimArray *a = &s->k->arrays[i->place->sym];
   int64_t cell;

@@ -1,14 +1,15 @@
-/* sim-order.c: the order of launches. What belongs to a round holds nothing when the round begins. */
+/* sim-order.c: the lifetime of memory across launches. Memory that belongs to a round has no values when the round
+ * begins. */
 #include "ir/sim/simulate.h"
 
-/* Looking at what launches store to: in rounds of loop `loop` (in[b]: buffer b), and elsewhere. */
+/* Records the buffers that launches store to, for loop `loop`: in its rounds (in[b] for buffer b), and elsewhere. */
 typedef struct Stores {
   const Sim *s;
   int32_t loop;
   bool *in, *out;
 } Stores;
 
-/* Notes what the launches of `seq` store to, and those of its loops; rounds: they are in such rounds. */
+/* Records the buffers that the launches of `seq` and of its loops store to; rounds: they are in rounds of the loop. */
 static void note_stores(const Stores *x, const HostSeq *seq, bool rounds) {
   const Module *m = x->s->m;
   for (int i = 0; i < seq->nops; i++) {
@@ -29,7 +30,7 @@ static bool is_renewed(const Module *m, int32_t loop, const Buffer *b) {
   return false;
 }
 
-/* May points of buffer `b` be left as they are by what sets it as a whole: dry ones, whose values are there? */
+/* May a kernel that sets buffer `b` as a whole skip points: dry ones, which have their values already? */
 static bool has_dry(const Module *m, int b) {
   bool alone = sim_is_set_once(m, b);
   for (int k = 0; k < m->nkernels; k++)
@@ -39,7 +40,7 @@ static bool has_dry(const Module *m, int b) {
   return alone;
 }
 
-/* The same of any buffer of the field that buffer `b` has: a swap gives it what stands in another. */
+/* The same for any buffer of the field of buffer `b`: swaps exchange their memory. */
 static bool is_left_alone(const Module *m, int b) {
   for (int i = 0; i < m->nbuffers; i++)
     if (m->buffers[i].kind == BUFFER_FIELD && m->buffers[i].field == m->buffers[b].field && has_dry(m, i))
@@ -47,8 +48,8 @@ static bool is_left_alone(const Module *m, int b) {
   return false;
 }
 
-/* Which buffers hold nothing when a round of loop `loop` begins: those of temp fields that rounds of it alone store to,
- * and of fields that it renews. */
+/* The buffers that have no values when a round of loop `loop` begins: those of temp fields to which only its rounds
+ * store, and those of fields that it renews. */
 static bool *passing_in(const Sim *s, int32_t loop) {
   const Module *m = s->m;
   Stores x = {s, loop, ARENA_ARRAY(s->arena, bool, m->nbuffers + 1), ARENA_ARRAY(s->arena, bool, m->nbuffers + 1)};
@@ -73,7 +74,7 @@ void sim_round(void *user, int loop) {
     }
 }
 
-/* Does what is computed once set buffer `b`? */
+/* Does the `once` sequence set buffer `b`? */
 bool sim_is_set_once(const Module *m, int b) {
   const HostSeq *once = &m->host.once;
   for (int i = 0; i < once->nops; i++) {

@@ -1,9 +1,10 @@
-/* sim-signal.c: signals between warps and bulk copies, and what they order. Each thread has a clock that says how far
- * it knows what every other thread, and every thread's bulk copies, did: signals and barriers hand it on. A touch of a
- * cell that the clock does not know of is in disorder, in whatever order the threads happen to run. */
+/* sim-signal.c: signals between warps and bulk copies, and the order that they establish. Each thread has a vector
+ * clock: up to which time the accesses of every other thread, and of every thread's bulk copies, are ordered before its
+ * own. Signals and barriers pass clocks on. An access to a cell whose last access the clock does not include is a
+ * fault, in whatever order the threads happen to run. */
 #include "ir/sim/simulate.h"
 
-/* Numbers in a clock. */
+/* The number of entries of a clock. */
 static int clock_size(const Sim *s) { return 2 * s->k->nthreads; }
 
 void sim_join(const Sim *s, uint32_t *to, const uint32_t *from) {
@@ -13,7 +14,7 @@ void sim_join(const Sim *s, uint32_t *to, const uint32_t *from) {
 
 void sim_tick(Sim *s, SimThread *t) { t->clock[t->number] = ++s->interval; }
 
-/* Makes the clocks of s->k at its first block. */
+/* Allocates the clocks of s->k at its first block. */
 static void make_clocks(Sim *s) {
   for (int n = s->k->threads[0].clock ? s->k->nthreads : 0; n < s->k->nthreads; n++)
     s->k->threads[n].clock = ARENA_ARRAY(s->arena, uint32_t, clock_size(s));
@@ -100,7 +101,7 @@ static void arrive(Sim *s, SimThread *t, const SimInsn *i, SimSignal *x) {
   sim_end_phase(s, x);
 }
 
-/* bulk.wait: the groups but the latest have read their cells. */
+/* bulk.wait: all groups except the latest `left` have read their cells. */
 static void retire(const Sim *s, SimThread *t, int left) {
   int n = t->ngroups > left ? t->ngroups - left : 0;
   if (n)
@@ -152,7 +153,7 @@ void sim_deadlock(Sim *s, const SimThread *t) {
 
 /* ---- order */
 
-/* Is what `who` did at `when` done for actor `me`? */
+/* Is the access of `who` at time `when` ordered before the present one of actor `me`? */
 static bool is_known(const Sim *s, uint32_t who, uint32_t when, uint32_t me) {
   uint32_t n = (uint32_t)s->k->nthreads;
   return who == me || s->k->threads[me % n].clock[who] >= when;
@@ -185,8 +186,9 @@ int sim_ordered(Sim *s, SimGranule *g, uint32_t me, bool writes, uint32_t *who) 
 
 /* ---- bulk copies */
 
-/* Did the writer of the cell that the bulk copy touches at `at` pass fence.async behind that? Faults if not: bulk
- * copies go another way to shared memory than threads' loads and stores, which is in no order with theirs otherwise. */
+/* Has the writer of the cell that the bulk copy accesses at `at` executed fence.async after writing? If not, that is a
+ * fault: bulk copies access shared memory by another path than the threads' loads and stores, and without a fence they
+ * are not ordered. */
 static bool is_fenced(Sim *s, const SimThread *t, const SimInsn *at, bool loads) {
   const SimArray *a = &s->k->arrays[at->place->sym];
   const char *what = loads ? "bulk.load to" : "bulk.store of";
@@ -202,7 +204,7 @@ static bool is_fenced(Sim *s, const SimThread *t, const SimInsn *at, bool loads)
   return false;
 }
 
-/* Lets the load and the store of `i` mean element number `at`. */
+/* Sets the places of the load and the store of `i` to element number `at`. */
 static void set_places(const SimInsn *i, int64_t at) {
   bool loads = i->op->code == OP_BULK_LOAD;
   for (int k = 2; k <= 3; k++) {
@@ -212,7 +214,7 @@ static void set_places(const SimInsn *i, int64_t at) {
   }
 }
 
-/* Moves the element, in another's name where shared memory is touched. */
+/* Moves one element; its access to shared memory counts as one of the thread's bulk copies. */
 static bool move_element(Sim *s, SimThread *t, const SimInsn *i) {
   const SimInsn *load = i + 2, *store = i + 3;
   bool loads = i->op->code == OP_BULK_LOAD;
@@ -227,7 +229,7 @@ static bool move_element(Sim *s, SimThread *t, const SimInsn *i) {
   return true;
 }
 
-/* The `n` elements of the load `i` are there: its signal has their bytes. */
+/* The `n` elements of the load `i` have arrived: counts their bytes for its signal. */
 static void complete(Sim *s, SimThread *t, const SimInsn *i, int64_t n) {
   const SimInsn *jump = i + 1;
   SimSignal *x = sim_find_signal(s, t, jump);

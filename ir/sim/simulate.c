@@ -1,6 +1,5 @@
-/* simulate.c: kernel IR run as a device would run it, with the checks that a device cannot make. This file is the
- * host part (the paper's
- * Algorithm 5): buffers, launches, swaps, reductions, results. */
+/* simulate.c: runs kernel IR like a device, with checks that a device cannot make. This file is the host part (the
+ * paper's Algorithm 5): buffers, launches, swaps, reductions, results. */
 #include "ir/run/host-run.h"
 #include "ir/sim/simulate.h"
 
@@ -17,8 +16,8 @@ static bool compile_kernels(Sim *s) {
   return true;
 }
 
-/* What the caller gave for buffer `b`: the array of a field (copy 0 only) or of a launch-time array; NULL for other
- * buffers, whose memory is the run's own. Sets *given: the caller must give it. */
+/* The caller's memory for buffer `b`: the array of a field (copy 0 only) or of a launch-time array; NULL for other
+ * buffers, whose memory belongs to the run. Sets *given if the caller must provide it. */
 static char *given_memory(const Sim *s, const Buffer *b, bool *given) {
   if (b->kind == BUFFER_PARAM) {
     *given = s->m->param_arrays[b->field].role != ARRAY_SERIES;
@@ -30,15 +29,14 @@ static char *given_memory(const Sim *s, const Buffer *b, bool *given) {
   return *given ? s->b->fields[b->field] : NULL;
 }
 
-/* The place of the declaration that buffer `b` stands for. */
+/* The place in the source where the field or array of buffer `b` is declared. */
 static Loc buffer_loc(const Module *m, const Buffer *b) {
   return b->kind == BUFFER_FIELD   ? m->fields[b->field].loc
          : b->kind == BUFFER_PARAM ? m->param_arrays[b->field].loc
                                    : no_loc();
 }
 
-/* Gives buffer `i` its memory: what the caller gave, or memory of its own, whose address goes to own[i] for the caller
- * to free. */
+/* Gives buffer `i` its memory: the caller's, or new memory, whose address goes to own[i] for the caller to free. */
 static bool make_buffer(Sim *s, int i, char **own) {
   const Buffer *b = &s->m->buffers[i];
   Type type = buffer_type(s->m, i);
@@ -71,7 +69,7 @@ static bool make_memory(Sim *s, char **own) {
   return true;
 }
 
-/* Does kernel `k` write no buffer but those of fields whose inits are left out? */
+/* Does kernel `k` write only buffers of fields whose inits are left out? */
 static bool only_kept(const Sim *s, const SimKernel *k) {
   bool any = false;
   for (int i = 0; i < s->m->nbuffers; i++) {
@@ -85,8 +83,8 @@ static bool only_kept(const Sim *s, const SimKernel *k) {
 }
 
 /* Exchanges the memory of buffers `a` and `b` (HostMachine.swap). If one of them is a further copy of a field, it now
- * waits to be written and holds nothing any more; but if it is set once, kernels may leave points as they are at which
- * it has the field's present value. */
+ * counts as not written. Exception: if it is set once, kernels may skip points at which it holds the field's present
+ * value. */
 static void swap(void *user, int a, int b) {
   Sim *s = user;
   if (sim_is_kept(s, a))
@@ -103,14 +101,14 @@ static void swap(void *user, int a, int b) {
     sim_memory_forget(s->memory[other]);
 }
 
-/* Stops the run: kernel `index` cannot be launched, for this reason. */
+/* Stops the run: kernel `index` cannot be launched, for the reason `why`. */
 static void refuse(Sim *s, int index, const char *why) {
   diag_error(s->d, s->m->kernels[index].loc, "kernel '%s' %s", s->m->kernels[index].name, why);
   s->faults++;
   s->stop = true;
 }
 
-/* Adds kernel `index`, or the one that suits the params better, to the members of the launch. */
+/* Adds kernel `index`, or the kernel that is launched in its place under the params, to the members of the launch. */
 static void add_member(Sim *s, int index) {
   int chosen = kernel_chosen(s->m, index, s->b->scalars);
   if (chosen < 0) {
@@ -128,14 +126,14 @@ static void add_member(Sim *s, int index) {
   ARENA_PUSH(s->arena, s->members, s->nmembers, x);
 }
 
-/* Adds those of the `n` ops at `op`, but not what writes only what is kept. */
+/* Adds the kernels of the `n` ops at `op`, except those that write only buffers that are kept. */
 static void add_members(Sim *s, int n, const HostOp *op) {
   for (int i = 0; i < n && !s->stop; i++)
     if (!only_kept(s, &s->kernels[op[i].a]))
       add_member(s, op[i].a);
 }
 
-/* Puts the members from number `from` on in a random order. */
+/* Shuffles the members from number `from` on. */
 static void mix_members(Sim *s, int from) {
   for (int n = s->nmembers - 1; n > from; n--) {
     int other = from + (int)sim_random(s, (uint64_t)(n - from) + 1);
@@ -145,8 +143,8 @@ static void mix_members(Sim *s, int from) {
   }
 }
 
-/* Runs members number `from` up to `to`, which is not one of them. Those from `with` up to `until` may run at the same
- * time: s->writes becomes what they write. Notes what is written. */
+/* Runs the members from number `from` up to, but not including, `to`. Those from `with` up to `until` may run at the
+ * same time: sets s->writes to what they write. Records what is written. */
 static void run_members(Sim *s, int from, int to, int with, int until) {
   if (from == to || s->stop)
     return;
@@ -162,8 +160,8 @@ static void run_members(Sim *s, int from, int to, int with, int until) {
   sim_ghosts_init(s, from, to);
 }
 
-/* Launches the kernels of the `n` ops at `op` beside each other (HostMachine.launch). Where some are behind the first,
- * which is run before them, others that are beside it may run at the same time as both: they are run between them. */
+/* Launches the kernels of the `n` ops at `op` beside each other (HostMachine.launch). If some are `behind` the first,
+ * which then runs before them, the others that are beside it may run at the same time as both: they run in between. */
 static int launch(void *user, const HostOp *op, int n, int64_t step) {
   Sim *s = user;
   int ops = 1;
@@ -188,12 +186,12 @@ static int launch(void *user, const HostOp *op, int n, int64_t step) {
   return s->stop;
 }
 
-/* Does what buffer `b` holds not outlast a sequence? */
+/* Do the contents of buffer `b` live only within a sequence? */
 static bool is_passing(const Module *m, const Buffer *b) {
   return b->kind == BUFFER_SCRATCH || (b->kind == BUFFER_FIELD && m->fields[b->field].temp);
 }
 
-/* Temp fields and scratch buffers hold nothing (HostMachine.fresh). */
+/* Marks temp fields and scratch buffers as not written (HostMachine.fresh). */
 static void forget_passing(void *user) {
   Sim *s = user;
   for (int i = 0; i < s->m->nbuffers; i++)
@@ -201,7 +199,7 @@ static void forget_passing(void *user) {
       sim_memory_forget(s->memory[i]);
 }
 
-/* What `r`, whose launches are behind, has left (HostMachine.value). */
+/* The value that the launches of `r` have computed (HostMachine.value). */
 static int reduction_value(void *user, const Reduction *r, int64_t member, Const *value) {
   Sim *s = user;
   const SimMemory *m = s->memory[r->result];
@@ -217,7 +215,7 @@ static int array_buffer(const Module *m, int array) {
   return i;
 }
 
-/* Must all values of row `row` of probe `p` have been written, and are they? Reports one that is not. */
+/* Checks that all values of row `row` of probe `p` that must have been written are. Reports one that is not. */
 static bool row_is_whole(Sim *s, const Probe *p, const int32_t *index, int64_t row) {
   const PointList *l = probe_list(s->m, p);
   const SimMemory *m = s->memory[array_buffer(s->m, p->result)];
@@ -233,7 +231,7 @@ static bool row_is_whole(Sim *s, const Probe *p, const int32_t *index, int64_t r
   return true;
 }
 
-/* Hands out what probe `p` saw behind s->seen steps, until `to` are done. */
+/* Passes on the values that probe `p` recorded after s->seen steps, up to step `to`. */
 static bool hand_out(Sim *s, const Probe *p, int64_t to) {
   const PointList *l = probe_list(s->m, p);
   const int32_t *index = l ? s->b->fields[l->field] : NULL;
@@ -248,7 +246,7 @@ static bool hand_out(Sim *s, const Probe *p, int64_t to) {
   return true;
 }
 
-/* Hands out all that probes saw until `to` steps were done. */
+/* Passes on the values of all probes up to step `to`. */
 static bool hand_out_all(Sim *s, int64_t to) {
   bool ok = true;
   for (int i = 0; i < s->m->nprobes && ok && !s->stop; i++)
@@ -257,7 +255,7 @@ static bool hand_out_all(Sim *s, int64_t to) {
   return ok;
 }
 
-/* Is there a series for every probe? Reports it if not. */
+/* Checks that there is a series for every probe. */
 static bool probes_ready(const Sim *s) {
   for (int i = 0; i < s->m->nprobes; i++)
     if (s->m->probes[i].result < 0) {
@@ -268,7 +266,8 @@ static bool probes_ready(const Sim *s) {
   return true;
 }
 
-/* What the probes that are due after `step` steps see now, handed out as if it were before the first step. */
+/* Records the probes that are due after `step` steps with the present fields, and passes the values on, like those
+ * before the first step. */
 static int see(Sim *s, HostRun *h, int64_t step) {
   int failed = 0;
   s->seen = -1;
@@ -282,7 +281,7 @@ static int see(Sim *s, HostRun *h, int64_t step) {
   return failed;
 }
 
-/* Hands out what probes saw where the sequence may write over it, unless the run is to stop (HostMachine.begin). */
+/* Passes on the values of probes that the sequence may overwrite, unless the run is to stop (HostMachine.begin). */
 static int begin(void *user, const HostSeq *seq, int64_t *runs) {
   Sim *s = user;
   int64_t done = s->b->first_step + s->b->done;
@@ -299,7 +298,8 @@ static void count_steps(void *user, int64_t steps) {
   s->b->done += steps;
 }
 
-/* The inits, and if `steps` follow, what is computed once: ghost cells that inits left may be exchanged before. */
+/* Runs the inits and, if `steps` follow, the `once` sequence; before the latter, ghost cells that inits set may be
+ * exchanged. */
 static int run_first(Sim *s, HostRun *h, bool run_inits, const bool *skip_init, int64_t steps) {
   s->keep = skip_init;
   int failed = run_inits ? host_sequence_run(h, &s->m->host.init) : 0;
@@ -307,7 +307,7 @@ static int run_first(Sim *s, HostRun *h, bool run_inits, const bool *skip_init, 
   return failed || !steps ? failed : host_sequence_run(h, &s->m->host.once);
 }
 
-/* The inits and then the time steps, with the reductions between them, which may end the run. */
+/* Runs the inits and then the time steps, with the reductions between them, which may end the run. */
 static bool run_host(Sim *s, int64_t steps, bool run_inits, const bool *skip_init) {
   static const HostMachine machine = {.launch = launch,
                                       .swap = swap,
@@ -342,7 +342,7 @@ static bool run_host(Sim *s, int64_t steps, bool run_inits, const bool *skip_ini
   return (!failed || failed == HOST_STOPPED) && hand_out_all(s, at) && s->faults == 0;
 }
 
-/* "[3, 4]": the grid point of element `i` of field `f`. */
+/* The grid point of element `i` of field `f`, as "[3, 4]". */
 static const char *element_text(Sim *s, const Field *f, int64_t i) {
   int64_t at[MAX_RANK] = {0};
   sim_place_of(s, f, i, at);
@@ -353,7 +353,7 @@ static const char *element_text(Sim *s, const Field *f, int64_t i) {
   return t.s;
 }
 
-/* Is buffer `i` one whose values the caller wants in another place than where they are now? */
+/* Does the caller expect the values of buffer `i` in other memory than where they are now? */
 static bool is_elsewhere(const Sim *s, int i) {
   const Buffer *b = &s->m->buffers[i];
   return b->kind == BUFFER_FIELD && !b->copy && !s->m->fields[b->field].temp &&
@@ -375,8 +375,8 @@ static bool is_whole(Sim *s, int i) {
   return false;
 }
 
-/* Brings the values of fields whose buffers were swapped back to the caller's arrays; all their elements must have been
- * written. Fields of one history may stand in each other's arrays, so all are set aside first. */
+/* Copies the values of fields whose buffers were swapped back to the caller's arrays; all their elements must have been
+ * written. The arrays may be exchanged among the fields of one history, so it saves all of them first. */
 static bool return_results(Sim *s) {
   char **values = ARENA_ARRAY(s->arena, char *, s->m->nbuffers + 1);
   for (int i = 0; i < s->m->nbuffers; i++) {
@@ -395,7 +395,7 @@ static bool return_results(Sim *s) {
   return true;
 }
 
-/* The run on a part of a grid, or on all of it. */
+/* Runs the module on a part of a grid, or on all of it. */
 static bool run_part(Sim *s, int64_t steps, bool run_inits, const bool *skip_init) {
   s->b->torn = false;
   sim_ghosts_begin(s);
@@ -404,13 +404,13 @@ static bool run_part(Sim *s, int64_t steps, bool run_inits, const bool *skip_ini
   return ok;
 }
 
-/* sim_run with its memory in s->arena and own[i]. */
+/* sim_run, with its memory in s->arena and own[i]. */
 static bool run_module(Sim *s, char **own, int64_t steps, bool run_inits, const bool *skip_init) {
   return probes_ready(s) && compile_kernels(s) && make_memory(s, own) && run_part(s, steps, run_inits, skip_init) &&
          return_results(s);
 }
 
-/* Runs in a new arena, which is freed; also when memory runs out. */
+/* Runs in a new arena, which is freed afterwards, also if memory runs out. */
 static bool run_in_arena(Sim *s, char **own, int64_t steps, bool run_inits, const bool *skip_init) {
   jmp_buf oom;
   Arena *arena = arena_new(NULL, NULL);

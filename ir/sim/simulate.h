@@ -1,24 +1,24 @@
-/* simulate.h: the parts of the simulator of kernel IR (private to ir/sim/; sim.h is for others).
+/* simulate.h: the parts of the simulator of kernel IR (private to ir/sim/; sim.h is the interface).
  *
  *   simulate.c      the host part: buffers, launches, swaps, reductions, results
  *   sim-compile.c   a kernel to a flat list of instructions with jumps, so that a thread can stop at a barrier
  *   sim-exec.c      threads, blocks, barriers
  *   sim-memory.c    loads and stores with their checks: bounds, races, initialisation, versions, stale values
- *   sim-signal.c    signals between warps, bulk copies, and what they order
- *   sim-cluster.c   blocks that run together: what they store to each other
- *   sim-order.c     what launches leave, and when it is there no longer
+ *   sim-signal.c    signals between warps, bulk copies, and the order that they establish
+ *   sim-cluster.c   clusters: blocks that run together, and their stores to each other
+ *   sim-order.c     the lifetime of memory across launches
  *   sim-ghost.c     ghost cells of a part of a grid
- *   sim-fault.c     the words of a fault
+ *   sim-fault.c     the messages of faults
  *
- * Every value carries its origin of staleness: 0 for a true value, else 1 + the number of the instruction that first
- * could not give one. */
+ * Every value carries its origin of staleness: 0 for a valid value, else 1 + the number of the first instruction that
+ * could not produce a valid one. */
 #ifndef STC_SIMULATE_H
 #define STC_SIMULATE_H
 
 #include "ir/run/exec.h"
 #include "ir/sim/sim.h"
 
-/* What an instruction does; below EX_COUNT it is the pure op of that ExecCode. */
+/* The operation of an instruction; codes below EX_COUNT are the pure ops of that ExecCode. */
 typedef enum SimCode {
   SIM_INSIDE = EX_COUNT,
   SIM_MAP,
@@ -28,35 +28,36 @@ typedef enum SimCode {
   SIM_SSTORE, /* shared arrays */
   SIM_ALIGN,
   SIM_SALIGN, /* the element of a buffer (of a shared array) must be a multiple of place->align */
-  SIM_COPY,   /* a copy of the value a to a shared array begins, to run beside the thread */
+  SIM_COPY,   /* begins an asynchronous copy of the value a to a shared array */
   SIM_COMMIT,
-  SIM_WAIT, /* the copies since the last are a group; all groups but the op's `count` latest end */
+  SIM_WAIT, /* the copies since the last SIM_WAIT are a group; all groups except the op's `count` latest end */
   SIM_PLOAD,
-  SIM_PSTORE,   /* private arrays */
-  SIM_BARRIER,  /* of the block, or (OP_BARRIER_NEAR) between neighbouring warps */
-  SIM_SHUFFLE,  /* dst = a of the lane that the op leads to */
-  SIM_SIGNAL,   /* signal.init, arrive, expect with the value a; fence.async, bulk.commit, bulk.wait */
-  SIM_AWAIT,    /* until the signal's phase of parity a has ended */
-  SIM_BULK,     /* a bulk copy of a elements; the load and the store of one of them are the second and the third
-                   instruction behind it */
-  SIM_FETCH,    /* a elements from the place on, all of which must be there, are asked for */
-  SIM_SEND,     /* the op's values go to another block: behind a jump, one instruction each; the signal is the jump's */
-  SIM_PARALLEL, /* a loop whose iterations must be independent begins or ends, in a kernel of one thread a block */
-  SIM_ITERATION, /* an iteration of it begins */
-  SIM_MOVE,      /* dst = a, stale also if b or c is */
-  SIM_JUMP,      /* to target */
-  SIM_IF,        /* to target unless a; what follows up to SIM_LEAVE is under a stale condition if a is stale */
-  SIM_ENTER,     /* likewise, if a or b is stale (the bounds of a loop) */
-  SIM_LEAVE,     /* the end of what SIM_IF or SIM_ENTER with the same a and b began */
-  SIM_FOR,       /* to target unless a < b */
-  SIM_NEXT,      /* a += the stride, then to target */
+  SIM_PSTORE,  /* private arrays */
+  SIM_BARRIER, /* of the block, or (OP_BARRIER_NEAR) between neighbouring warps */
+  SIM_SHUFFLE, /* dst = a of the lane from which the op reads */
+  SIM_SIGNAL,  /* signal.init, arrive, expect with the value a; fence.async, bulk.commit, bulk.wait */
+  SIM_AWAIT,   /* until the signal's phase of parity a has ended */
+  SIM_BULK, /* a bulk copy of a elements; the load and the store of one of them are the second and the third instruction
+               after it */
+  SIM_FETCH, /* prefetches a elements from the place on, all of which must exist */
+  SIM_SEND,  /* stores the op's values to another block: after a jump, one instruction for each value; the signal is the
+                place of the jump */
+  SIM_PARALLEL,  /* begins or ends a loop whose iterations must be independent, in a kernel with one thread a block */
+  SIM_ITERATION, /* begins an iteration of it */
+  SIM_MOVE,      /* dst = a, also stale if b or c is */
+  SIM_JUMP,      /* jumps to target */
+  SIM_IF,        /* jumps to target unless a; up to SIM_LEAVE, code is under a stale condition if a is stale */
+  SIM_ENTER,     /* the same, if a or b is stale (the bounds of a loop) */
+  SIM_LEAVE,     /* ends the code that SIM_IF or SIM_ENTER with the same a and b began */
+  SIM_FOR,       /* jumps to target unless a < b */
+  SIM_NEXT,      /* a += the stride, then jumps to target */
   SIM_END
 } SimCode;
 
-/* The box and the coordinates of an instruction: element or point [value of slot idx[k]] + off[k], which must lie
- * (SIM_INSIDE: is asked to lie) in [lo[k], hi[k]]; stride[k] elements apart in memory. sym: the buffer or array. For a
- * barrier or shuffle, `loops` are the slots of the induction variables around it. padded: behind point `last` of each
- * row of the buffer lies what is no point's (Field.pitch). */
+/* The box and the coordinates of an instruction: element or point [value of slot idx[k]] + off[k], which must lie in
+ * [lo[k], hi[k]] (SIM_INSIDE tests this); stride[k] is the distance in memory, in elements. sym: the buffer or array.
+ * For a barrier or shuffle, `loops` are the slots of the induction variables around it. padded: the elements after
+ * point `last` of each row of the buffer belong to no point (Field.pitch). */
 typedef struct SimPlace {
   int rank;
   int32_t sym, align;
@@ -69,18 +70,18 @@ typedef struct SimPlace {
 } SimPlace;
 
 typedef struct SimInsn SimInsn;
-/* An instruction on slots of the thread. Unused operands repeat a used one or are slot 0, which holds a true 0. */
+/* An instruction on slots of the thread. Unused operands repeat a used one, or are slot 0, which holds a valid 0. */
 struct SimInsn {
   int32_t code, dst, a, b, c, target;
   const Op *op;
   const SimPlace *place;
 };
 
-/* What the value of a preset depends on. */
+/* The dependences of a preset. */
 enum { SIM_PRESET = 1, SIM_BY_LAUNCH = 2, SIM_BY_BLOCK = 4, SIM_BY_THREAD = 8 };
 
-/* A slot that holds the same value while a block runs, filled beforehand: by the op const, scalar, step, thread or
- * block, or by a pure op, as instruction `code` on slots a, b and c, which are presets before it. */
+/* A slot whose value is constant while a block runs, computed before it: by the op const, scalar, step, thread or
+ * block, or by a pure op, as instruction `code` on slots a, b and c, which are earlier presets. */
 typedef struct SimPreset {
   int32_t slot;
   const Op *op;
@@ -88,43 +89,44 @@ typedef struct SimPreset {
 } SimPreset;
 
 /* An array of a kernel. Shared: its bytes start at `base`; private: its cells start at cell `base` of the thread's.
- * granules: granules a cell. */
+ * granules: the number of granules of a cell. */
 typedef struct SimArray {
   const Array *array;
   int64_t base, stride[MAX_RANK];
   int granules;
 } SimArray;
 
-/* Who touched an element or granule last: `writer` in the launch or barrier interval `wrote`, `reader` (SIM_MANY:
+/* The last accesses to an element or granule: `writer` in the launch or barrier interval `wrote`, `reader` (SIM_MANY:
  * several) in `read`. */
 typedef struct SimTouch {
   uint32_t wrote, writer, read, reader;
 } SimTouch;
 #define SIM_MANY UINT32_MAX
 
-/* Who read a granule last of one warp: `reader` (SIM_MANY: several) in barrier interval `read`. */
+/* The last read of a granule by a warp: `reader` (SIM_MANY: several threads) in barrier interval `read`. */
 typedef struct SimRead {
   uint32_t read, reader;
 } SimRead;
 
-/* What version of an element was stored last, and in which launch. */
+/* The version of an element that was stored last, and the launch that stored it. */
 typedef struct SimVersion {
   uint32_t launch;
   int32_t ver;
 } SimVersion;
 
-/* Bookkeeping of SIM_PAGE elements of global memory; made when first needed. versions: NULL: none was stored but 0. */
+/* Bookkeeping of SIM_PAGE elements of global memory, allocated when first needed. versions: NULL: only version 0 has
+ * been stored. */
 enum { SIM_PAGE = 1024 };
 typedef struct SimPage {
   SimVersion *versions;
   uint8_t written[SIM_PAGE];
-  uint32_t *stale; /* in a part: origins of staleness of ghost cells; NULL: there are none */
+  uint32_t *stale; /* for a part: origins of staleness of ghost cells; NULL: none is stale */
   SimTouch touch[SIM_PAGE];
 } SimPage;
 
-/* A piece of global memory. born: elements whose page was not made yet count as written. pitch: from one row to the
- * next, of which `row` elements are points; 0: all elements are. renewed: what it held was left behind with a round.
- * writer: the kernel that last stored to it, or NULL. */
+/* A piece of global memory. born: elements without a page count as written. pitch: the distance of rows in elements, of
+ * which `row` are points; 0: all elements are points. renewed: its values became invalid when a round ended. writer:
+ * the kernel that stored to it last, or NULL. */
 typedef struct SimMemory {
   char *data;
   Type type;
@@ -134,9 +136,9 @@ typedef struct SimMemory {
   const Kernel *writer;
 } SimMemory;
 
-/* A granule of shared memory: last written in block number `block` as part of array `owner`, version `ver`, with the
- * origin `stale`. filling: the number of a block in which a copy to it, begun by touch.writer, has not been waited for.
- */
+/* A granule of shared memory: last written in block number `block` as part of array `owner`, as version `ver`, with
+ * origin of staleness `stale`. filling: the number of a block in which a copy to it, begun by touch.writer, is still in
+ * flight. */
 typedef struct SimGranule {
   uint32_t block, filling;
   int32_t owner, ver;
@@ -144,10 +146,11 @@ typedef struct SimGranule {
   SimTouch touch;
 } SimGranule;
 
-/* A signal, of block number `block`: what ends a phase; the phases ended, arrivals and bytes missing of the present
- * one; who made it ready, and when; what is done behind the phases ended, and what will be behind the present one, as
- * clocks (SimThread). sent: phases up to the one to which another block brought bytes, last by instruction `last` of
- * `sender`; seen: phases that threads of the block have waited for. */
+/* A signal of block number `block`: the arrivals that end a phase; the number of ended phases; the arrivals and bytes
+ * that the present phase still needs; who initialized it, and when; the clocks (SimThread) of accesses that are ordered
+ * before the ended phases, and before the end of the present one. sent: the number of phases up to the last one to
+ * which another block brought bytes, by instruction `last` of `sender`; seen: the number of phases that threads of the
+ * block have waited for. */
 typedef struct SimSignal {
   uint32_t block, by, since, sender;
   const SimInsn *last;
@@ -157,8 +160,8 @@ typedef struct SimSignal {
   uint32_t *done, *next;
 } SimSignal;
 
-/* A copy on its way: the instruction that began it, the cell, and the value that it brings, with its staleness; group:
- * which of the thread's commits closes it. */
+/* A copy in flight: the instruction that began it, the cell, the value and its staleness; group: the number of the
+ * thread's commit that closes its group. */
 typedef struct SimCopy {
   const SimInsn *insn;
   int64_t cell, group;
@@ -166,7 +169,7 @@ typedef struct SimCopy {
   uint32_t stale;
 } SimCopy;
 
-/* A cell of a private array; the same. */
+/* A cell of a private array: its value and staleness, as in SimGranule. */
 typedef struct SimCell {
   Const value;
   uint32_t block;
@@ -174,18 +177,19 @@ typedef struct SimCell {
   uint32_t stale;
 } SimCell;
 
-/* At a barrier; where a warp meets; at a signal. */
+/* SIM_WAITING: at a barrier. SIM_TRADING: where a warp meets. SIM_BLOCKED: at a signal. */
 typedef enum SimState { SIM_RUNNING, SIM_WAITING, SIM_TRADING, SIM_BLOCKED, SIM_DONE } SimState;
 
-/* A thread of the running block. doubt: number of stale conditions it is under; doubt_origin: of the innermost.
- * actor: who touches shared memory: the thread's number, or in a kernel of one thread the number of the parallel loop's
- * iteration. copies: those on their way, oldest first, with room for `cap`; commits: how many commits the thread has
- * made in this block.
- * In kernels with signals: clock[n]: what thread n did at its time clock[n] and before is done for this thread; clock[n
- * + number of threads]: so for the bulk copies that it began. Times are values of Sim.interval; its own is
- * clock[number]. fenced: the time since which nothing has passed fence.async. began: the time of the bulk copy at hand;
- * groups: of the groups of bulk stores that wait, the times of their last ones; stored: that of the group to be.
- * shift: where the shared memory of its block begins in that of the cluster. */
+/* A thread of the running block. doubt: the number of stale conditions around its present code; doubt_origin: the
+ * origin of the innermost one. actor: the identity in accesses to shared memory: the thread's number, or, in a kernel
+ * of one thread, the number of the parallel loop's iteration. copies: copies in flight, oldest first, with room for
+ * `cap`; commits: the number of commits of the thread in this block.
+ *
+ * In kernels with signals: clock[n]: what thread n did until its time clock[n] is ordered before this thread's
+ * accesses; clock[n + number of threads]: the same for the bulk copies that it began. Times are values of Sim.interval;
+ * the thread's own time is clock[number]. fenced: the time of its last fence.async. began: the time of the present bulk
+ * copy. groups: for each pending group of bulk stores, the time of its last one; stored: that of the group that is not
+ * yet committed. shift: the offset of its block's shared memory within that of the cluster. */
 typedef struct SimThread {
   Const *slot;
   uint32_t *stale;
@@ -202,15 +206,16 @@ typedef struct SimThread {
   int64_t shift;
 } SimThread;
 
-/* A kernel made ready under the params. presets: first the nblock_presets that change from block to block, then up to
+/* A kernel, translated under the params. presets: first the nblock_presets that change from block to block, then up to
  * nlaunch_presets those that may change from launch to launch. granule: bytes of the smallest element of a shared
- * array. writes[i]: does it store to buffer i? near: there are barriers between neighbouring warps in it, of which a
- * block has `nwarps`, of `warp` threads each, 2 to the power of `lane_bits`; every `lanes` of them trade values. What
- * follows is made at its first launch and used in all: the threads of a block and the orders of threads and blocks,
- * both shuffled again and again; reads, if `near` or `signals`: of each granule, warp by warp, and then the bulk
- * copies of each. signals: there are signals in it, of which signal[n] is that in bytes 8 n and on. A cluster of
- * blocks is run as one block of all their threads, `cluster` times block_threads, with the shared memory of all,
- * block_bytes each; such kernels count as ones with signals. */
+ * array. writes[i]: does it store to buffer i? near: it has barriers between neighbouring warps. A block has `nwarps`
+ * warps of `warp` threads each, 2 to the power of `lane_bits`; groups of `lanes` threads exchange values.
+ *
+ * The following members are allocated at its first launch and used in all: the threads of a block, and the orders of
+ * threads and blocks, which are shuffled again and again; reads, if `near` or `signals`: for each granule, the reads of
+ * each warp and then of each warp's bulk copies. signals: it has signals; signal[n] is the one in bytes 8 n and on. A
+ * cluster of blocks runs as one block with all their threads, `cluster` times block_threads, and the shared memory of
+ * all, block_bytes each; such kernels count as kernels with signals. */
 typedef struct SimKernel {
   const Kernel *kernel;
   int32_t ninsns, nslots, npresets, nblock_presets, nlaunch_presets, nthreads;
@@ -231,13 +236,13 @@ typedef struct SimKernel {
   SimRead *reads;
 } SimKernel;
 
-/* A kernel among those that are launched beside each other: its threads are numbers `first` and on of them all. */
+/* A kernel among those that are launched beside each other: its threads have the numbers from `first` on. */
 typedef struct SimMember {
   SimKernel *k;
   uint32_t first;
 } SimMember;
 
-/* A ghost cell of field `field` that was stale from the level after `level` steps on. Origins of staleness with
+/* A ghost cell of field `field` that is stale from the level after `level` steps on. Origins of staleness with
  * SIM_GHOST are numbers of these. */
 typedef struct SimGhost {
   int field;
@@ -245,18 +250,18 @@ typedef struct SimGhost {
 } SimGhost;
 #define SIM_GHOST (1u << 31)
 
-/* A fault that waits for the end of the interval between barriers. */
+/* A fault that is held back until the end of the interval between barriers. */
 typedef struct SimPending {
   Loc loc;
   const char *text;
 } SimPending;
 
-/* A run. seen: all that probes saw when so many steps were done, or before, has been handed out. memory[i] is what
- * buffer i stands for now. Counters launch, period, block_epoch and interval never repeat in a run. keep[f]: stores to
- * field f are dropped (inits of fields that have data already). passing[l]: which buffers hold nothing when a round of
- * loop l begins; NULL: not looked at yet. since: what periods with this number and later ones do
- * is not ordered with what the running launch does. interval: all threads are as many barriers behind the block's
- * begin; what they did before interval `met`, when the whole block met last, is done for all. */
+/* A run. seen: the values of probes up to this step have been passed on. memory[i]: the present memory of buffer i. The
+ * counters launch, period, block_epoch and interval never repeat in a run. keep[f]: stores to field f are dropped (in
+ * inits of fields that have data already). passing[l]: the buffers that have no values when a round of loop l begins;
+ * NULL: not computed yet. since: accesses in periods from this number on are not ordered with those of the running
+ * launch. interval: the number of barriers that all threads have passed since the block began; everything before
+ * interval `met`, when the whole block met last, is ordered for all threads. */
 typedef struct Sim {
   Arena *arena;
   const Module *m;
@@ -270,34 +275,35 @@ typedef struct Sim {
   SimMemory **memory;
   SimKernel *kernels;
   int nmembers;
-  SimMember *members; /* of the running launch, which is alone in it as a rule, and in any order if it is not */
-  bool *writes;       /* do any that may run now store to buffer i? */
+  SimMember *members; /* the kernels of the running launch: usually one; if there are several, they run in any order */
+  bool *writes;       /* may a kernel that can run now store to buffer i? */
   const bool *keep;
   bool **passing;
-  SimKernel *k;   /* the kernel being run, from here on */
+  SimKernel *k;   /* the running kernel, and its state from here on */
   uint32_t first; /* the number of its first thread among those of s->members */
   int64_t step, seen;
-  uint32_t period, began; /* accesses to global memory in different periods are ordered; the launch's first one */
+  uint32_t period,
+      began; /* accesses to global memory in different periods are ordered; `began`: the first period of the launch */
   uint32_t launch, since, block_epoch, interval, met;
   int32_t nghosts;
   SimGhost *ghosts;
   int64_t block[MAX_RANK], block_number;
 } Sim;
 
-/* How many readers are kept of each granule. */
+/* The number of readers that are recorded for each granule. */
 static inline int sim_readers(const SimKernel *k) { return k->signals ? 2 * k->nwarps : k->near ? k->nwarps : 0; }
 
-/* The slot of a value that sim_compile numbered. */
+/* The slot of a value; sim_compile numbers the values. */
 static inline int32_t sim_slot(const Value *v) { return v->id + 1; }
 
 /* Translates `kernel` under the scalars in `s`; false after an error. Numbers the kernel's values. */
 bool sim_compile(Sim *s, const Kernel *kernel, SimKernel *out);
 
-/* Runs all blocks of s->members from number `from` up to `to`, which is not one of them, those of each in shuffled
- * order; a race between two of them is a race like any other, and so is one with those run last if these are members
- * from number `with` on, before `from`. */
+/* Runs all blocks of s->members from number `from` up to, but not including, `to`, those of each member in random
+ * order. A race between two members is a race like any other. If `with` is less than `from`, a race with the members
+ * from `with` on, which have just run, is one, too. */
 void sim_launch(Sim *s, int from, int to, int with);
-/* A number in [0, n) of the run's sequence. */
+/* A random number in [0, n), the next of the run's sequence. */
 uint64_t sim_random(Sim *s, uint64_t n);
 
 /* Are stores to buffer `buffer` dropped now? */
@@ -306,93 +312,101 @@ static inline bool sim_is_kept(const Sim *s, int buffer) {
   return s->keep && b->kind == BUFFER_FIELD && s->keep[b->field];
 }
 
-/* A round of loop `loop` begins (HostMachine.round). Does what is computed once set buffer `b`? */
+/* sim_round: a round of loop `loop` begins (HostMachine.round). sim_is_set_once: does the `once` sequence set buffer
+ * `b`? */
 void sim_round(void *user, int loop);
 bool sim_is_set_once(const Module *m, int b);
 
-/* Each does one load or store of instruction `i` of s->k for the thread, or reports a fault; a load that fails gives a
- * true 0. */
+/* Each executes one load or store, instruction `i` of s->k, for the thread, or reports a fault; a load that fails
+ * yields a valid 0. */
 void sim_load(Sim *s, SimThread *t, const SimInsn *i);
 void sim_store(Sim *s, SimThread *t, const SimInsn *i);
 void sim_shared_load(Sim *s, SimThread *t, const SimInsn *i);
 void sim_shared_store(Sim *s, SimThread *t, const SimInsn *i);
 void sim_private_load(Sim *s, SimThread *t, const SimInsn *i);
 void sim_private_store(Sim *s, SimThread *t, const SimInsn *i);
-/* SIM_SIGNAL; SIM_AWAIT, which is true when the phase has ended; SIM_BULK. */
+/* sim_signal: SIM_SIGNAL. sim_await: SIM_AWAIT; true when the phase has ended. sim_bulk: SIM_BULK. */
 void sim_signal(Sim *s, SimThread *t, const SimInsn *i);
 bool sim_await(Sim *s, SimThread *t, const SimInsn *i);
 void sim_bulk(Sim *s, SimThread *t, const SimInsn *i);
-/* SIM_SEND. At the end of a cluster: has each block waited for all that was stored to it? */
+/* sim_send: SIM_SEND. sim_check_sent: at the end of a cluster, checks that each block has waited for everything that
+ * was stored to it. */
 void sim_send(Sim *s, SimThread *t, const SimInsn *i);
 void sim_check_sent(Sim *s);
-/* The signal that `i` names in the block where `t` looks now; NULL after a fault. What `to` knows is what `from` does,
- * too. Ends the phase of `x` if nothing is missing. What thread `t` does from now on is known to nobody yet. */
+/* sim_find_signal: the signal at the place of `i` in the block that `t` refers to; NULL after a fault. sim_join: adds
+ * to clock `to` everything that is in `from`. sim_end_phase: ends the phase of `x` if no arrivals or bytes are missing.
+ * sim_tick: begins a new time for thread `t`, whose further accesses are in no other clock yet. */
 SimSignal *sim_find_signal(Sim *s, const SimThread *t, const SimInsn *i);
 void sim_join(const Sim *s, uint32_t *to, const uint32_t *from);
 void sim_end_phase(const Sim *s, SimSignal *x);
 void sim_tick(Sim *s, SimThread *t);
-/* Of a kernel with signals: a block begins; its threads have met; the `n` of a warp at `lanes` have. */
+/* For a kernel with signals: a block begins; its threads have met; the `n` threads of a warp at `lanes` have met. */
 void sim_clocks_begin(Sim *s);
 void sim_clocks_meet(Sim *s, SimThread *lanes, int n);
-/* Thread `t` waits for a signal whose phase never ends. */
+/* Reports that thread `t` waits for a signal whose phase never ends. */
 void sim_deadlock(Sim *s, const SimThread *t);
-/* Actor `me` (a thread, or that number and the number of threads: its bulk copies) reads, or writes, the granule now.
- * If that is not ordered behind another's write (1) or read (2), these and who in *who; else 0. */
+/* Actor `me` (a thread; or its number plus the number of threads: its bulk copies) reads or writes the granule now. If
+ * an earlier write (1) or read (2) of another actor is not ordered before that, returns 1 or 2, and that actor in *who;
+ * else 0. */
 int sim_ordered(Sim *s, SimGranule *g, uint32_t me, bool writes, uint32_t *who);
-/* Where cell `i` of thread `t` is, as element of its array. False after a fault. */
+/* The number of the cell at the place of instruction `i` of thread `t`, as an element of its array. False after a
+ * fault. */
 bool sim_cell(Sim *s, const SimThread *t, const SimInsn *i, const char *what, int64_t *cell);
-/* SIM_FETCH. */
+/* Executes SIM_FETCH. */
 void sim_fetch(Sim *s, SimThread *t, const SimInsn *i);
-/* SIM_ALIGN and SIM_SALIGN. */
+/* Execute SIM_ALIGN and SIM_SALIGN. */
 void sim_align(Sim *s, SimThread *t, const SimInsn *i);
-/* SIM_COPY; SIM_WAIT; the end of the thread, when no copy may be on its way. */
+/* Execute SIM_COPY and SIM_WAIT; sim_check_copies: checks at the end of the thread that no copy is in flight. */
 void sim_copy(Sim *s, SimThread *t, const SimInsn *i);
 void sim_wait(Sim *s, SimThread *t, const SimInsn *i);
 void sim_check_copies(Sim *s, SimThread *t);
-/* Memory for buffer `buffer` on `data`; written: its elements have values. */
+/* Bookkeeping for the memory `data` of buffer `buffer`; written: its elements have values. */
 SimMemory *sim_memory_new(Sim *s, int buffer, char *data, bool written);
-/* The origin of staleness of element `i`, which may be changed. */
+/* The origin of staleness of element `i`, for reading or writing. */
 uint32_t *sim_memory_stale(Sim *s, SimMemory *memory, int64_t i);
-/* In a part: does the store `i` of the thread go to a point that the part does not own? The origin that such a cell has
- * if what is stored to it has the origin `stale`. Marks ghost cells that are stale at the start; those that are after
- * `steps` more, and behind a launch of inits, s->members from `from` up to `to`; keeps for later runs which are. What
- * is stale about one. */
+/* For a part. sim_is_ghost: does the store `i` of the thread go to a point that the part does not own?
+ * sim_ghost_origin: the origin of staleness of such a cell after a store of a value with origin `stale`.
+ * sim_ghosts_begin: marks the ghost cells that are stale at the start. sim_ghosts_age: marks those that are stale after
+ * `steps` more steps. sim_ghosts_init: marks those that are stale after a launch of inits, s->members from `from` up to
+ * `to`. sim_ghosts_end: records the stale cells for later runs. */
 bool sim_is_ghost(const Sim *s, const SimThread *t, const SimInsn *i);
 uint32_t sim_ghost_origin(Sim *s, int field, int64_t element, uint32_t stale);
 void sim_ghosts_begin(Sim *s);
 void sim_ghosts_age(Sim *s, int64_t steps);
 void sim_ghosts_init(Sim *s, int from, int to);
 void sim_ghosts_end(Sim *s);
-/* The coordinates of element `n` of field `f`. */
+/* sim_place_of: the coordinates of element `n` of field `f`. sim_ghost_text: the reason why the ghost cell with that
+ * origin is stale. */
 void sim_place_of(const Sim *s, const Field *f, int64_t n, int64_t at[MAX_RANK]);
 const char *sim_ghost_text(Sim *s, uint32_t origin);
-/* Was element `i` written? */
+/* Has element `i` been written? */
 bool sim_memory_has(const SimMemory *memory, int64_t i);
-/* Makes element `i` count as written. */
+/* Marks element `i` as written. */
 void sim_memory_fill(Sim *s, SimMemory *memory, int64_t i);
-/* Makes all elements count as never written. */
+/* Marks all elements as never written. */
 void sim_memory_forget(SimMemory *memory);
-/* The same of elements at which `present`, of another buffer of its field, has another value. */
+/* Marks as never written those elements whose value differs from that of `present`, the memory of another buffer of the
+ * field. */
 void sim_memory_keep_alike(Sim *s, SimMemory *memory, const SimMemory *present);
 /* The number of the first element that was never written, or -1. */
 int64_t sim_memory_hole(const SimMemory *memory);
 
-/* A fault of thread `t` at instruction `i`: "kernel 'K': MESSAGE (block [..], thread [..])". A race is reported at
- * once. Other faults may be no more than what a race led to in this order of the threads, so they wait until all
- * threads have come to the next barrier, and are reported by sim_settle if there was no race. The run stops when as
- * many as allowed are reported. */
+/* Reports a fault of thread `t` at instruction `i`: "kernel 'K': MESSAGE (block [..], thread [..])". Reports a race at
+ * once. Other faults may only be consequences of a race in this order of the threads, so they are held back until all
+ * threads have reached the next barrier; if there was no race, sim_settle reports them. The run stops when the allowed
+ * number of reports is reached. */
 void sim_race(Sim *s, const SimThread *t, const SimInsn *i, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void sim_fault(Sim *s, const SimThread *t, const SimInsn *i, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 void sim_settle(Sim *s);
-/* "warp 2", and of clusters which block's. */
+/* "warp 2", in clusters with its block. */
 const char *sim_warp_text(Sim *s, uint32_t number);
-/* "[3, 4]": the element that instruction `i` of `t` means; the coordinates of thread `number` of a block; of block
- * `number`. In s->arena. */
+/* "[3, 4]": the element at the place of instruction `i` of `t`; the coordinates of thread `number` of a block; those of
+ * block `number`. In s->arena. */
 const char *sim_place_text(Sim *s, const SimThread *t, const SimInsn *i);
 const char *sim_thread_text(Sim *s, uint32_t number);
 const char *sim_block_text(Sim *s, int64_t number);
-/* "the region computed ... was too small": why a value of that origin is stale. */
+/* The reason why a value of that origin is stale: "the region computed ... was too small". */
 const char *sim_origin_text(Sim *s, uint32_t origin);
 
 #endif
