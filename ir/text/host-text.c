@@ -1,4 +1,4 @@
-/* ir/text/host-text.c: the host part of kernel IR as text, printed and read. */
+/* ir/text/host-text.c: prints and parses the host part of kernel IR. */
 #include "ir/text/text.h"
 
 /* ---------------------------------------------------------------- printing */
@@ -70,7 +70,7 @@ void host_print(Str *s, const Module *m) {
 
 /* ---------------------------------------------------------------- reading */
 
-/* Reads "after 2", if it stands there. */
+/* Parses "after 2" if it is there; else returns 0. */
 static int32_t parse_after(Parser *p) {
   return reader_accept_word(&p->r, "after") ? (int32_t)reader_int(&p->r, 0, INT32_MAX) : 0;
 }
@@ -107,7 +107,7 @@ void text_sequence(Parser *p, HostSeq *q) {
   reader_expect(&p->r, "}");
 }
 
-/* Reads sequences, each behind `word` and the number of steps that it makes, up to the brace behind the last. */
+/* Parses sequences, each after `word` and its number of steps, up to the closing brace. */
 static void parse_sequences(Parser *p, const char *word, int32_t *n, HostSeq **seqs) {
   while (!reader_at(&p->r, "}") && !p->r.failed) {
     HostSeq q = {0};
@@ -130,7 +130,7 @@ void text_loop_reductions(Parser *p, int i) {
   }
 }
 
-/* Reads a loop, behind its word. */
+/* Parses a loop, after its word. */
 static void parse_loop(Parser *p, Loc at) {
   HostLoop l = {.loc = at};
   l.name = text_new_symbol(p, host_find_loop, "loop");

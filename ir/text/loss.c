@@ -1,4 +1,4 @@
-/* loss.c: losses and targets of gradients as text: printed and parsed. */
+/* loss.c: prints and parses losses and the inputs of gradients. */
 #include "ir/text/text.h"
 
 #include <string.h>

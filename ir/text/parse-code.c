@@ -1,4 +1,4 @@
-/* ir/text/parse-code.c: names, bounds and ops from text. */
+/* ir/text/parse-code.c: parses names, bounds and ops. */
 #include "ir/text/text.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static unsigned hash_name(const char *s) {
   return h % NAME_BUCKETS;
 }
 
-/* The value called `name`, NULL if none is in scope. */
+/* The value named `name`; NULL if none is in scope. */
 static Value *find_value(const Parser *p, const char *name) {
   for (NamedValue *v = p->bucket[hash_name(name)]; v; v = v->shadow)
     if (!strcmp(v->name, name))
@@ -22,7 +22,7 @@ static Value *find_value(const Parser *p, const char *name) {
   return NULL;
 }
 
-/* Lets `name`, which stands at `at`, be `value` until the scope ends. */
+/* Lets `name` denote `value` until the scope ends. */
 static void define_value(Parser *p, TextToken name, Value *value) {
   if (find_value(p, name.text)) {
     reader_error(&p->r, name.loc, "'%%%.60s' is already defined; give this value another name", name.text);
@@ -34,7 +34,7 @@ static void define_value(Parser *p, TextToken name, Value *value) {
   *slot = p->newest = v;
 }
 
-/* Forgets the values defined after `mark`. */
+/* Removes the values that were defined after `mark`. */
 static void end_scope(Parser *p, NamedValue *mark) {
   while (p->newest != mark) {
     NamedValue *v = p->newest;
@@ -43,7 +43,7 @@ static void end_scope(Parser *p, NamedValue *mark) {
   }
 }
 
-/* Reads a value that must be defined; NULL after an error. */
+/* Parses the name of a defined value; NULL after an error. */
 static Value *parse_value(Parser *p) {
   Loc at = p->r.tok.loc;
   const char *name = reader_expect_kind(&p->r, TOK_VALUE, "a value (%name)");
@@ -53,14 +53,14 @@ static Value *parse_value(Parser *p) {
   return v;
 }
 
-/* Reads a name that is being defined. */
+/* Parses a name that is being defined. */
 static TextToken parse_new_value(Parser *p) {
   TextToken t = p->r.tok;
   reader_expect_kind(&p->r, TOK_VALUE, "a name for a value (%name)");
   return t;
 }
 
-/* Reads a symbol that `find` must know as a `what`; -1 after an error. */
+/* Parses a symbol that `find` must find, in messages called a `what`; -1 after an error. */
 int text_ref(Parser *p, int (*find)(const Module *, const char *), const char *what) {
   Loc at = p->r.tok.loc;
   const char *name = reader_expect_kind(&p->r, TOK_SYMBOL, arena_printf(p->arena, "a %s (@name)", what));
@@ -70,7 +70,7 @@ int text_ref(Parser *p, int (*find)(const Module *, const char *), const char *w
   return i;
 }
 
-/* Reads a symbol that is being declared and that `find` must not know yet as a `what`. */
+/* Parses a symbol that is being declared and that `find` must not find yet, in messages called a `what`. */
 const char *text_new_symbol(Parser *p, int (*find)(const Module *, const char *), const char *what) {
   Loc at = p->r.tok.loc;
   const char *name = reader_expect_kind(&p->r, TOK_SYMBOL, arena_printf(p->arena, "a name for the %s (@name)", what));
@@ -79,7 +79,7 @@ const char *text_new_symbol(Parser *p, int (*find)(const Module *, const char *)
   return name;
 }
 
-/* Index of the array of that name in the kernel being parsed, -1 if there is none. */
+/* The index of the array of that name in the kernel that is parsed; -1 if there is none. */
 int text_find_array(const Parser *p, const char *name) {
   for (int i = 0; p->k && i < p->k->narrays; i++)
     if (!strcmp(p->k->arrays[i].name, name))
@@ -136,8 +136,8 @@ Affine text_affine(Parser *p) {
   }
 }
 
-/* Reads "[1 .. N - 2, 0 .. 7]"; a bound alone means one point. */
-/* Reads a box; a star may stand for dimension d where `lacks` is not NULL, which lacks[d] then says. */
+/* Parses "[1 .. N - 2, 0 .. 7]"; a single bound means one point. */
+/* Parses a box. If `lacks` is not NULL, a star may stand for a dimension d; lacks[d] is then set. */
 static Box read_box(Parser *p, bool *lacks) {
   Box b = {0};
   Loc at = p->r.tok.loc;
@@ -174,7 +174,7 @@ Box text_field_box(Parser *p, bool lacks[MAX_RANK]) {
 /* Reads a box of the grid's rank. */
 Box text_grid_box(Parser *p) { return text_field_box(p, NULL); }
 
-/* Reads a bracketed list of at most MAX_RANK integers in [min, max]; returns how many. */
+/* Parses a bracketed list of at most MAX_RANK integers in [min, max]; returns their number. */
 int text_ints(Parser *p, int64_t min, int64_t max, int64_t out[MAX_RANK]) {
   int n = 0;
   Loc at = p->r.tok.loc;
@@ -303,14 +303,14 @@ static Type *parse_types(Parser *p, int n) {
   return types;
 }
 
-/* What the text says of an op before its type: operands, and what else `op` has by its form. */
+/* The part of an op's text before its type: the operands, and the other members of `op` that its form has. */
 typedef struct Draft {
   Values operands;
   Op op;
 } Draft;
 
-/* Builds the op with the type of its result that follows in the text, if it has one, and checks that against the op
- * table's rule. `n`: the number of results, of an op of RESULT_MANY. NULL after an error. */
+/* Builds the op, with the type of its result if one follows in the text, and checks the type against the op table. `n`:
+ * the number of results of an op of RESULT_MANY. NULL after an error. */
 static Op *finish_op(Parser *p, Builder *b, Opcode code, int n, const Draft *d) {
   OpResult rule = op_info[code].result;
   const Values *v = &d->operands;
@@ -337,7 +337,7 @@ static Op *finish_op(Parser *p, Builder *b, Opcode code, int n, const Draft *d) 
   return op;
 }
 
-/* Operands, and nothing else. */
+/* Operands only. */
 static void parse_plain(Parser *p, Opcode code, Draft *d) {
   Loc at = p->r.tok.loc;
   int want = op_info[code].noperands;
@@ -347,7 +347,7 @@ static void parse_plain(Parser *p, Opcode code, Draft *d) {
     reader_error(&p->r, at, "'%s' takes %d operands, found %d", op_info[code].name, want, d->operands.n);
 }
 
-/* A literal; its type comes after it, so the text is read twice. */
+/* A literal; its type follows it, so the text is read twice. */
 static Op *parse_const(Parser *p, Builder *b) {
   Reader literal = p->r;
   reader_accept(&p->r, "-");
@@ -409,7 +409,7 @@ static void parse_from(Parser *p, Draft *d) {
   parse_place(p, &d->operands, d->op.from_off);
 }
 
-/* "on @full[%m]": the signal that tells of it. */
+/* "on @full[%m]": the signal that the copy completes. */
 static void parse_on(Parser *p, Draft *d) {
   int64_t none[MAX_RANK];
   reader_expect_word(&p->r, "on");
@@ -425,8 +425,8 @@ static void parse_stored(Parser *p, Draft *d) {
   } while (p->r.tok.kind == TOK_VALUE && !p->r.failed);
 }
 
-/* "%v, @A[%i, %j] + [-1, 0] v2": values to store if the op stores, symbol, indices, offsets, version, always of an
- * array, and "around" of a load. */
+/* "%v, @A[%i, %j] + [-1, 0] v2": values to store if the op stores, symbol, indices, offsets, a version (required for an
+ * array), and "around" for a load. */
 static void parse_memory(Parser *p, Opcode code, Draft *d) {
   bool array = op_info[code].form == FORM_ARRAY;
   Loc at = p->r.tok.loc;
@@ -566,7 +566,7 @@ static Op *parse_if(Parser *p, Builder *b, int n) {
   return op;
 }
 
-/* What follows the name of an op with `n` names on its left. */
+/* Parses the rest of an op after its name, with `n` names on its left. */
 static Op *parse_op_rest(Parser *p, Builder *b, Opcode code, int n) {
   bool registers = code == OP_REGISTERS_LESS || code == OP_REGISTERS_MORE;
   Draft d = {.op = {0}};

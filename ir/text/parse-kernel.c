@@ -24,7 +24,7 @@ void text_buffer(Parser *p) {
   ARENA_PUSH(p->arena, p->m->buffers, p->m->nbuffers, b);
 }
 
-/* "below @A" and so on, behind "mirror". */
+/* Parses "below @A" or the like, after "mirror". */
 static KArg parse_mirror(Parser *p) {
   KArg a = {.kind = KARG_MIRROR, .reads = true};
   while (a.mirror < MIRROR_ARGS && !reader_accept_word(&p->r, mirror_names[a.mirror]))
@@ -66,7 +66,7 @@ static void parse_args(Parser *p, Kernel *k) {
   reader_expect(&p->r, ")");
 }
 
-/* Reads " pad [1 .. 1, 0 .. 2]" after its first word. */
+/* Parses " pad [1 .. 1, 0 .. 2]" after its first word. */
 static void parse_pads(Parser *p, Array *a) {
   reader_expect(&p->r, "[");
   for (int d = 0; d < a->rank; d++) {
@@ -79,7 +79,7 @@ static void parse_pads(Parser *p, Array *a) {
   reader_expect(&p->r, "]");
 }
 
-/* Reads one array; *storage is the symbol after `in`, whose array may come later, or a TOK_END. */
+/* Parses one array; *storage is the symbol after `in`, whose array may be declared later, or a TOK_END. */
 static void parse_array(Parser *p, Kernel *k, TextToken *storage) {
   Array a = {.storage = -1};
   int64_t shape[MAX_RANK] = {0};
@@ -134,8 +134,8 @@ static void parse_extents(Parser *p, int rank, Affine *extent) {
   reader_expect(&p->r, "]");
 }
 
-/* Reads "covers [N, M] by [8, 32] over [0, 8] without [N - 16, M - 64] lists @k.listed of @k.classes idle from
- * [8, 8] to [N - 9, M - 9]", the last parts perhaps not. */
+/* Parses "covers [N, M] by [8, 32] over [0, 8] without [N - 16, M - 64] lists @k.listed of @k.classes idle from [8, 8]
+ * to [N - 9, M - 9]"; the later parts are optional. */
 static void parse_cover(Parser *p, Kernel *k) {
   reader_expect_word(&p->r, "covers");
   parse_extents(p, k->rank, k->extent);
@@ -160,8 +160,8 @@ static void parse_cover(Parser *p, Kernel *k) {
   parse_extents(p, k->rank, k->idle_hi);
 }
 
-/* Reads "@W all 31 from [0, 0] first [1, 1] reach [-1 .. 1, -1 .. 1] around [1, 0] dry more @rows most 7 from @from
- * less @less" behind "tests", the last parts perhaps not. */
+/* Parses "@W all 31 from [0, 0] first [1, 1] reach [-1 .. 1, -1 .. 1] around [1, 0] dry more @rows most 7 from @from
+ * less @less" after "tests"; the later parts are optional. */
 static const KernelTests *parse_tests(Parser *p, int rank) {
   KernelTests *t = ARENA_NEW(p->arena, KernelTests);
   while (p->r.tok.kind == TOK_SYMBOL && !p->r.failed) {
@@ -196,7 +196,7 @@ static const KernelTests *parse_tests(Parser *p, int rank) {
   return t;
 }
 
-/* Reads "multiple N of 4 multiple M + 2 of 4 instead @k_any". Returns the name behind `instead`, which may be declared
+/* Parses "multiple N of 4 multiple M + 2 of 4 instead @k_any". Returns the name after `instead`, which may be declared
  * later; TOK_END if there is none. */
 static TextToken parse_multiples(Parser *p, Kernel *k) {
   while (reader_accept_word(&p->r, "multiple")) {

@@ -1,6 +1,6 @@
-/* ir/text/parse.c: modules from text. Grammar in docs/ir.md. The parser makes sure that the structure is whole (every
- * symbol and value exists, counts
- * and written types agree with the op table); the verifier, which module_parse runs at the end, does the rest. */
+/* ir/text/parse.c: parses modules. The grammar is in docs/ir.md. The parser checks that the structure is complete
+ * (every symbol and value exists, counts and written types agree with the op table); the verifier, which module_parse
+ * runs at the end, checks the rest. */
 #include "ir/text/text.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ static void parse_struct(Parser *p) {
     module_struct(p->m, name, n, members);
 }
 
-/* Reads of what an array has the weights, after the word. */
+/* Parses the description of an array of weights, after the word. */
 static void parse_weights(Parser *p, ParamArray *a) {
   a->role = ARRAY_WEIGHTS;
   a->derivative = (int32_t)reader_int(&p->r, 0, MAX_WEIGHED_DERIVATIVE);
@@ -53,14 +53,14 @@ static void parse_weights(Parser *p, ParamArray *a) {
   a->from = text_ref(p, module_find_param_array, "param_array");
 }
 
-/* Reads how the elements of an array are computed, after the word. */
+/* Parses the expression for the elements of an array, after the word. */
 static void parse_values(Parser *p, ParamArray *a) {
   a->role = ARRAY_VALUES;
   a->value = block_new(p->arena, NULL);
   text_block(p, a->value);
 }
 
-/* Reads the rows and columns of an array of two indices, after the word. */
+/* Parses the numbers of rows and columns of an array of two indices, after the word. */
 static void parse_rows(Parser *p, ParamArray *a) {
   reader_expect(&p->r, "[");
   a->rows = text_affine(p);
@@ -118,7 +118,7 @@ static void parse_grid(Parser *p, Loc at) {
   p->m->members = reader_accept_word(&p->r, "members");
 }
 
-/* Reads what distances are, after the word. */
+/* Parses the distances of points and the time step, after the word. */
 static void parse_metric(Parser *p, Loc at) {
   Metric *x = &p->m->metric;
   if (!p->has_grid)
@@ -136,7 +136,7 @@ static void parse_metric(Parser *p, Loc at) {
     x->step = 1 + text_ref(p, module_find_scalar, "scalar");
 }
 
-/* Reads which part of the grid the module is for, after the word. */
+/* Parses the part of the grid that the module is for, after the word. */
 static void parse_part(Parser *p, Loc at) {
   GridPart *part = ARENA_NEW(p->arena, GridPart);
   if (p->m->part || !p->has_grid)
@@ -153,7 +153,7 @@ static void parse_part(Parser *p, Loc at) {
   p->m->part = part;
 }
 
-/* Reads how a field of a part is exchanged, if it is said. */
+/* Parses how the ghost cells of a field of a part are exchanged, if the text says so. */
 static void parse_exchange(Parser *p, Field *f) {
   bool local = reader_accept_word(&p->r, "local");
   if (!local && !reader_accept_word(&p->r, "exchange"))
@@ -170,7 +170,7 @@ static void parse_exchange(Parser *p, Field *f) {
   f->whole = whole;
 }
 
-/* Reads the name of an outside rule that both edges may have; `value` is what the message says behind "const". */
+/* Parses the name of an outside rule that both edges may have; `value` is what messages name after "const". */
 static OutsideRule parse_rule(Parser *p, const char *value) {
   for (int r = OUTSIDE_NONE + 1; r < OUTSIDE_RULES; r++)
     if (reader_accept_word(&p->r, outside_name((OutsideRule)r)))
@@ -210,7 +210,7 @@ static void parse_outside(Parser *p, Field *f) {
   f->apart = reader_accept_word(&p->r, "apart");
 }
 
-/* Reads the rules that bring boxes into another, each edge's or one for all. */
+/* Parses the rules that map points into a box: one for each dimension, or one for all. */
 static void parse_rules(Parser *p, OutsideRule rule[MAX_RANK]) {
   bool each = reader_accept(&p->r, "[");
   for (int d = 0; d < p->m->grid.rank; d++) {
@@ -265,7 +265,7 @@ static void parse_field(Parser *p, Loc at) {
   ARENA_PUSH(p->arena, p->m->fields, p->m->nfields, f);
 }
 
-/* Reads what is covered by what, after the word. */
+/* Parses a Covered, after the word. */
 static Covered *parse_covered(Parser *p) {
   Covered *c = ARENA_NEW(p->arena, Covered);
   c->need = c->within = text_box(p);
@@ -328,7 +328,7 @@ static void parse_piece(Parser *p, Stencil *st) {
   ARENA_PUSH(p->arena, st->pieces, st->npieces, piece);
 }
 
-/* "along 0 up", of a sweep. */
+/* Parses "along 0 up", of a sweep. */
 static void parse_order(Parser *p, Stencil *st) {
   reader_expect_word(&p->r, "along");
   st->along = (int32_t)reader_int(&p->r, 0, MAX_RANK - 1);
@@ -385,7 +385,7 @@ static void parse_reduction_kind(Parser *p, Reduction *r) {
   r->field = r->kind >= REDUCE_FINITE ? text_ref(p, module_find_field, "field") : -1;
 }
 
-/* Reads the code of `r`: its body, or in kernel IR the result's buffer and the launches; and the stop condition. */
+/* Parses the code of `r`: its body, or in kernel IR the result's buffer and the launches; and the stop condition. */
 static void parse_reduction_code(Parser *p, Reduction *r) {
   if (p->m->level == LEVEL_KIR) {
     reader_expect_word(&p->r, "in");
@@ -401,7 +401,7 @@ static void parse_reduction_code(Parser *p, Reduction *r) {
   }
 }
 
-/* Reads how values are combined, an op and a type, and over which box. */
+/* Parses how values are combined (an op and a type), and over which box. */
 static void parse_combined(Parser *p, Opcode *op, Type *type, Box *over) {
   Loc at = p->r.tok.loc;
   *op = opcode_from_name(reader_expect_kind(&p->r, TOK_WORD, "add, mul, min or max"));
@@ -516,7 +516,7 @@ static void parse_probe(Parser *p, Loc at) {
 
 /* ---- modules */
 
-/* Reads an item that both levels have, after its word; false if `word` begins none. */
+/* Parses an item that both levels have, after its word; false if `word` begins no such item. */
 static bool parse_declaration(Parser *p, const char *word, Loc at) {
   if (!strcmp(word, "contract"))
     p->m->contract = true;

@@ -1,7 +1,7 @@
-/* ir/text/print-code.c: ops, and the blocks nested in them, as text. */
+/* ir/text/print-code.c: prints ops and the blocks nested in them. */
 #include "ir/text/text.h"
 
-/* What printing an op needs to know: the module, and the kernel (NULL outside of one). */
+/* The state of printing an op: the module, and the kernel (NULL outside of one). */
 typedef struct Printer {
   Str *s;
   const Module *m;
@@ -95,7 +95,7 @@ static void print_bulk(Printer *p, const Op *op) {
   str_add(p->s, "]");
 }
 
-/* What goes to another block: " %v, @sA[%i] + [4] v2 to 1 on @seam[%m]". */
+/* A store to another block: " %v, @sA[%i] + [4] v2 to 1 on @seam[%m]". */
 static void print_send(Printer *p, const Op *op) {
   int n = op->count < op->noperands ? op->count : op->noperands, array = rank_within(p, op->sym, op->noperands - n);
   str_add(p->s, " ");
@@ -107,7 +107,7 @@ static void print_send(Printer *p, const Op *op) {
   str_add(p->s, "]");
 }
 
-/* What is brought nearer: " @A[%k] + [4] n %n". */
+/* A prefetch: " @A[%k] + [4] n %n". */
 static void print_fetch(Printer *p, const Op *op) {
   int rank = op->noperands > 0 ? op->noperands - 1 : 0;
   text_put(p->s, p->m, " %@", buffer_name(p->m, op->from));
@@ -163,7 +163,7 @@ static void print_for_head(Printer *p, const Op *op) {
   }
 }
 
-/* What stands between an op's name and its types, by form. */
+/* The text between an op's name and its types, by form. */
 static void print_attributes(Printer *p, const Op *op) {
   switch (op_info[op->code].form) {
   case FORM_CONST:

@@ -1,9 +1,8 @@
-/* ir/text/print.c: modules as text. What is printed parses back (parse.c) to a module that prints the same; docs/ir.md
- * describes the form. Printing and parsing stand on modules alone: what runs them, ir/run/, is above, for its messages
- * print bounds.
+/* ir/text/print.c: prints modules. The text parses (parse.c) to a module that prints the same; docs/ir.md describes the
+ * form. Printing and parsing use only modules; ir/run/ may use them, because its messages print bounds.
  *
- * The printer also takes modules that the verifier would refuse, so that a broken pass can be looked at: what does
- * not exist prints as `?`. */
+ * The printer also accepts modules that the verifier would reject, so that the result of a broken pass can be
+ * inspected: it prints `?` for anything that does not exist. */
 #include "ir/text/text.h"
 
 #include <math.h>
@@ -82,7 +81,7 @@ void indent_print(Str *s, int indent) {
 
 /* ---- constants */
 
-/* `x` with `digits` significant digits and a decimal point whatever the locale. */
+/* Writes `x` with `digits` significant digits and a decimal point, whatever the locale is. */
 static void format_float(char *out, size_t size, double x, int digits) {
   snprintf(out, size, "%.*g", digits, x);
   for (char *s = out; *s; s++)
@@ -90,7 +89,7 @@ static void format_float(char *out, size_t size, double x, int digits) {
       *s = '.';
 }
 
-/* A finite float of type `t` with as few digits as read back to it. */
+/* A finite float of type `t` with the fewest digits that parse back to it. */
 static void print_finite(Str *b, double x, Type t) {
   char text[64];
   int most = t == TY_F64 ? 17 : 9;
@@ -200,7 +199,7 @@ static void print_scalar(Str *s, const Module *m, const Scalar *x) {
   str_add(s, "\n");
 }
 
-/* A struct; vectors are written out where they are used. */
+/* A struct; vector types are printed where they are used. */
 static void print_composite(Str *s, const Module *m, const Composite *c) {
   if (!c->name)
     return;
@@ -255,7 +254,7 @@ static void print_side(Str *s, const Module *m, const Side *x, Type t) {
     const_print(s, x->value, t);
 }
 
-/* The rules of the two sides of a dimension, one if they are the same. */
+/* The rules of the two sides of a dimension; a single one if they are equal. */
 static void print_dimension(Str *s, const Module *m, const Side *low, Type t) {
   print_side(s, m, low, t);
   if (side_same(low, low + 1, t))
@@ -326,7 +325,7 @@ static void print_field(Str *s, const Module *m, const Field *f) {
   str_add(s, "\n");
 }
 
-/* The rules that bring boxes into another. */
+/* The rules that map points into a box. */
 static void print_rules(Str *s, int rank, const OutsideRule *rule) {
   bool uniform = outside_end(rule[0], 0) == outside_end(rule[0], 1);
   for (int d = 1; d < rank; d++)
@@ -518,8 +517,8 @@ void kernel_print(Str *s, const Module *m, const Kernel *k) {
   str_add(s, "  }\n");
 }
 
-/* "  reduce @total = add f64 over [0 .. N - 1] every 100 {...}", with `each` before `every` where it has a value
- * for each coordinate of dimension 0, the kind if it is no plain value, and the stop condition. */
+/* "  reduce @total = add f64 over [0 .. N - 1] every 100 {...}", with `each` before `every` if it has a value for each
+ * coordinate of dimension 0, with the kind if it is no plain value, and with the stop condition. */
 static void print_reduction(Str *s, const Module *m, const Reduction *r) {
   static const char *const kinds[] = {"", " until", " finite ", " bounds "};
   text_put(s, m, "  reduce %@ = %s %s over %b%s every %l%s", r->name, op_info[r->op].name, type_name(r->type), &r->over,
@@ -602,7 +601,7 @@ static void print_part(Str *s, const Module *m, const GridPart *p) {
   text_put(s, m, " steps %@ gives %b\n", scalar_name(m, p->steps), &p->gives);
 }
 
-/* What distances are: "spacing @a, at @b step @c". */
+/* The distances of points and the time step: "spacing @a, at @b step @c". */
 static void print_metric(Str *s, const Module *m) {
   const Metric *x = &m->metric;
   if (!x->spacing[0] && !x->coordinates[0] && !x->step)
@@ -616,7 +615,7 @@ static void print_metric(Str *s, const Module *m) {
   str_add(s, "\n");
 }
 
-/* What both levels have: flags, scalars, types, grid, arrays, fields, checks. */
+/* The parts of a module that both levels have: flags, scalars, types, grid, arrays, fields, checks. */
 static void print_declarations(Str *s, const Module *m) {
   text_put(s, m, "%s%s", m->contract ? "  contract\n" : "", m->fast_math ? "  fast_math\n" : "");
   for (int i = 0; i < m->nscalars; i++)

@@ -1,4 +1,4 @@
-/* ir/text/read.c: the text form's characters to tokens, and the smallest things made of tokens. */
+/* ir/text/read.c: reads the characters of the text form as tokens, and parses names, numbers and constants. */
 #include "ir/text/text.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ void reader_error(Reader *r, Loc at, const char *fmt, ...) {
   r->at = "";
 }
 
-/* How the present token is called in messages. */
+/* The name of the present token in messages. */
 static const char *token_name(const Reader *r) {
   static const char *const marks[] = {"", "", "%", "@", "\"", "", ""};
   if (r->tok.kind == TOK_END)
@@ -35,13 +35,13 @@ static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_word(char c) { return is_letter(c) || is_digit(c); }
 
-/* Steps over `n` characters of one line. */
+/* Skips `n` characters of one line. */
 static void advance(Reader *r, size_t n) {
   r->at += n;
   r->loc.col += (int32_t)n;
 }
 
-/* Steps over blanks, newlines and comments. */
+/* Skips blanks, newlines and comments. */
 static void skip_blanks(Reader *r) {
   for (;;) {
     if (*r->at == '\n') {
@@ -58,7 +58,7 @@ static void skip_blanks(Reader *r) {
   }
 }
 
-/* Length of the word at `s`: letters, digits, underscores and dots between those. */
+/* The length of the word at `s`: letters, digits, underscores, and dots between those. */
 static size_t word_length(const char *s) {
   size_t n = 0;
   while (is_word(s[n]) || (n && s[n] == '.' && is_word(s[n + 1])))
@@ -66,7 +66,7 @@ static size_t word_length(const char *s) {
   return n;
 }
 
-/* Length of the number at `s`: decimal with optional fraction and exponent, or hexadecimal. */
+/* The length of the number at `s`: decimal with optional fraction and exponent, or hexadecimal. */
 static size_t number_length(const char *s) {
   size_t n = 0;
   if (s[0] == '0' && s[1] == 'x') {
@@ -96,7 +96,8 @@ static int hex_digit(char c) {
   return is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* The character that the escape at `s` (after the backslash) stands for and its length in *n, 0 if it is malformed. */
+/* The character that the escape at `s` (after the backslash) denotes, and the length of the escape in *n; 0 if it is
+ * malformed. */
 static char escape(const char *s, size_t *n) {
   *n = 1;
   if (*s == '"' || *s == '\\')
@@ -106,7 +107,7 @@ static char escape(const char *s, size_t *n) {
   return (char)(hi * 16 + lo);
 }
 
-/* Reads the string whose opening quote is at the reader; returns what it stands for. */
+/* Reads the string whose opening quote is the next character; returns its value. */
 static const char *read_string(Reader *r) {
   Loc start = r->loc;
   size_t length = strcspn(r->at + 1, "\n"), n = 0;
@@ -134,7 +135,7 @@ static const char *read_string(Reader *r) {
   return out;
 }
 
-/* Makes the next `n` characters the present token's text and steps over them. */
+/* Makes the next `n` characters the text of the present token, and skips them. */
 static void take(Reader *r, TokenKind kind, size_t n) {
   r->tok.kind = kind;
   r->tok.text = arena_strndup(r->arena, r->at, n);
@@ -160,7 +161,7 @@ static void read_name(Reader *r, TokenKind kind) {
     reader_error(r, r->tok.loc, "expected a name after '%c'", sign);
 }
 
-/* Reads punctuation, or reports a character that begins nothing. */
+/* Reads punctuation, or reports a character that begins no token. */
 static void read_punctuation(Reader *r) {
   if (!strncmp(r->at, "..", 2) || !strncmp(r->at, ">=", 2))
     take(r, TOK_PUNCT, 2);
@@ -249,7 +250,8 @@ Type reader_type(Reader *r) {
 
 /* ---- numbers */
 
-/* Reads the digits `s` as an integer up to `most`; false if there is anything else or too much of it. */
+/* Parses the digits `s` as an integer up to `most`; false if there is another character, or if the number is too large.
+ */
 static bool parse_digits(const char *s, uint64_t most, uint64_t *out) {
   uint64_t x = 0;
   for (; *s; s++) {
