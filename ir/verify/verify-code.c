@@ -32,7 +32,7 @@ static size_t find_place(const Verifier *v, const Value *x) {
   return i;
 }
 
-/* Puts `x` in scope; false if it is there already. */
+/* Puts `x` in scope; false if it already is. */
 static bool enter(Verifier *v, const Value *x) {
   size_t i = find_place(v, x);
   if (v->table[i])
@@ -42,13 +42,14 @@ static bool enter(Verifier *v, const Value *x) {
   return true;
 }
 
-/* Takes all values out of scope but the `depth` oldest; newest first, so no search meets a hole. */
+/* Takes all values out of scope except the `depth` oldest. It removes the newest first, so that no search meets a hole.
+ */
 static void leave_to(Verifier *v, int depth) {
   while (v->depth > depth)
     v->table[find_place(v, v->stack[--v->depth])] = NULL;
 }
 
-/* Number of values that `b` and its nested blocks define. */
+/* The number of values that `b` and its nested blocks define. */
 static size_t count_values(const Block *b) {
   size_t n = (size_t)b->nargs;
   for (const Op *op = b->first; op; op = op->next) {
@@ -59,7 +60,7 @@ static size_t count_values(const Block *b) {
   return n;
 }
 
-/* Makes the set empty, with room for the values of `b`. */
+/* Empties the set, and makes room for the values of `b`. */
 static void start_scope(Verifier *v, const Block *b) {
   size_t n = count_values(b), size = 16;
   while (size < 2 * n)
@@ -102,14 +103,14 @@ void verify_box(Verifier *v, Loc at, const Box *b, int rank) {
 
 /* ---- operands */
 
-/* Has operand `i` of `op` the type `t`? Reports if not; `what` says what the operand is. */
+/* Checks that operand `i` of `op` has type `t`; `what` names the operand in the message. */
 static void expect_type(Verifier *v, const Op *op, int i, Type t, const char *what) {
   Type is = op->operands[i]->type;
   if (is != t)
     fail_op(v, op, "%s (operand %d) is %s, must be %s", what, i, type_text(v->m, is), type_text(v->m, t));
 }
 
-/* Have the operands of `op` from number `first` on one type? */
+/* Checks that the operands of `op` from number `first` on have one type. */
 static void expect_same(Verifier *v, const Op *op, int first) {
   for (int i = first + 1; i < op->noperands; i++)
     if (op->operands[i]->type != op->operands[first]->type)
@@ -117,7 +118,7 @@ static void expect_same(Verifier *v, const Op *op, int first) {
               type_name(op->operands[first]->type));
 }
 
-/* What operands of the class are, in words. */
+/* A description of the operands of a class, for messages. */
 static const char *class_words(OpOperands class) {
   switch (class) {
   case OPERANDS_NUMBERS: return "an integer or a float";
@@ -131,14 +132,14 @@ static const char *class_words(OpOperands class) {
   }
 }
 
-/* Is operand `i` of `op` one that the class allows? */
+/* Checks that the class allows operand `i` of `op`. */
 static void expect_class(Verifier *v, const Op *op, int i, OpOperands class) {
   Type t = op->operands[i]->type;
   if (!operands_allow(class, t))
     fail_op(v, op, "operand %d is %s, must be %s", i, type_name(t), class_words(class));
 }
 
-/* Are the types of the operands those that the table asks for? Those of a form are for its check. */
+/* Checks the types of the operands against the op table. Operands of a form are checked with the form. */
 static void check_operand_types(Verifier *v, const Op *op) {
   OpOperands class = op_info[op->code].operands;
   bool each = class == OPERANDS_BOOLS || class == OPERANDS_INDICES;
@@ -155,7 +156,7 @@ static void check_operand_types(Verifier *v, const Op *op) {
     expect_same(v, op, 0);
 }
 
-/* Has the result of `op` the type `t` of the `what` called `name`? */
+/* Checks that the result of `op` has the type `t` of the `what` named `name`. */
 static void expect_result(Verifier *v, const Op *op, Type t, const char *what, const char *name) {
   if (op->results[0]->type != t)
     fail_op(v, op, "the result is %s, but %s '%s' is %s", type_text(v->m, op->results[0]->type), what, name,
@@ -202,7 +203,7 @@ static void check_access(Verifier *v, const Op *op) {
     verify_scaled(v, op);
 }
 
-/* construct: one operand for each member, of its type. */
+/* construct: checks that there is one operand for each member, of its type. */
 static void check_construct(Verifier *v, const Op *op) {
   const Composite *c = type_composite(v->m, op->results[0]->type);
   if (!c || op->noperands != c->n) {
@@ -240,7 +241,7 @@ static void check_shuffle(Verifier *v, const Op *op) {
             (long long)op->off[0], most);
 }
 
-/* The warps of a barrier between neighbours must be whole. */
+/* Checks that a block with barriers between neighbouring warps has whole warps. */
 static void check_near(Verifier *v, const Op *op) {
   int64_t rest = 1, warp = v->k ? kernel_warp(v->k) : WARP_LANES;
   for (int d = 0; v->k && d < v->m->grid.rank; d++)
@@ -254,7 +255,7 @@ static void check_dim(Verifier *v, const Op *op) {
     fail_op(v, op, "dimension %d, but the grid has rank %d", op->sym, v->m->grid.rank);
 }
 
-/* inside and idx.*: a box of as many dimensions as there are coordinates. */
+/* inside and idx.*: checks that the box has as many dimensions as there are coordinates. */
 static void check_boxed(Verifier *v, const Op *op) {
   if (!op->box) {
     fail_op(v, op, "the box is missing");
@@ -272,13 +273,13 @@ static void check_boxed(Verifier *v, const Op *op) {
     fail_op(v, op, "by %d; must be 2, 4, 8 or %d", op->count, MOST_GUARDED);
 }
 
-/* Are the `rank` operands from `first` on indices of type `t`? */
+/* Checks that the `rank` operands from `first` on are indices of type `t`. */
 static void check_indices(Verifier *v, const Op *op, int first, int rank, Type t) {
   for (int i = first; i < first + rank; i++)
     expect_type(v, op, i, t, "an index");
 }
 
-/* A vector op or copy may move as many elements of type `element` as it does. */
+/* Checks that a vector op or copy may move as many elements of type `element` as it does. */
 static void check_count(Verifier *v, const Op *op, Type element) {
   int n = op->count, bytes = n * type_size(element);
   if (op->code == OP_ASYNC_COPY ? bytes != 4 && bytes != 8 && bytes != 16 : (n != 2 && n != 4 && n != 8) || bytes > 32)
@@ -286,7 +287,7 @@ static void check_count(Verifier *v, const Op *op, Type element) {
             op->code == OP_ASYNC_COPY ? "4, 8 or 16 bytes" : "2, 4 or 8, at most 32 bytes");
 }
 
-/* Is `rows`, elements of a row, a multiple of `of` wherever kernel v->k is launched? */
+/* Is `rows`, the elements of a row, a multiple of `of` for all params under which kernel v->k may be launched? */
 static bool is_multiple(const Verifier *v, Affine rows, int64_t of) {
   bool is = affine_multiple(rows, of) == 1;
   for (int i = 0; i < v->k->nmultiples && !is; i++)
@@ -294,8 +295,8 @@ static bool is_multiple(const Verifier *v, Affine rows, int64_t of) {
   return is;
 }
 
-/* What moves `bytes` of buffer `b` at once must find them at a multiple of them, of 16 if there are more, in all rows.
- * Less than an element was reported. */
+/* Checks that all rows of buffer `b` begin at multiples of `bytes` (at most 16), which an op moves at once. (Moves of
+ * less than an element have been reported before.) */
 static void check_whole_rows(Verifier *v, const Op *op, int b, int bytes) {
   const Buffer *of = &v->m->buffers[b];
   int rank = buffer_rank(v->m, b), n = (bytes < VECTOR_BYTES ? bytes : VECTOR_BYTES) / type_size(buffer_type(v->m, b));
@@ -306,8 +307,8 @@ static void check_whole_rows(Verifier *v, const Op *op, int b, int bytes) {
             n * type_size(buffer_type(v->m, b)), n);
 }
 
-/* The operands of the memory op from op_first_index on are its `rank` indices, of type `t`; a store has values of type
- * `element` before them. */
+/* Checks that the operands of the memory op from op_first_index on are its `rank` indices, of type `t`, and that a
+ * store has values of type `element` before them. */
 static void check_place(Verifier *v, const Op *op, int rank, Type t, Type element, const char *name) {
   int stores = op_first_index(op);
   if (op->noperands != rank + stores) {
@@ -348,7 +349,7 @@ static void check_global(Verifier *v, const Op *op) {
     fail_op(v, op, "field '%s' is input and cannot be written", v->m->fields[b->field].name);
 }
 
-/* The array that `op` names; NULL, reported, if there is none or it should be shared and is not. */
+/* The array that `op` names; NULL, after reporting, if there is none, or if it must be shared and is not. */
 static const Array *named_array(Verifier *v, const Op *op) {
   if (op->sym < 0 || op->sym >= v->k->narrays) {
     fail_op(v, op, "there is no array number %d", op->sym);
@@ -369,14 +370,14 @@ static void check_array_use(Verifier *v, const Op *op) {
     check_place(v, op, a->rank, TY_I32, a->type, a->name);
 }
 
-/* The offsets of a place in buffer op->from, of rank `rank`. */
+/* Checks the offsets of a place in buffer op->from, of rank `rank`. */
 static void check_from_offsets(Verifier *v, const Op *op, int rank) {
   for (int d = 0; d < rank; d++)
     if (op->from_off[d] > MAX_OFFSET || op->from_off[d] < -MAX_OFFSET)
       fail_op(v, op, "offset %lld is out of range", (long long)op->from_off[d]);
 }
 
-/* async.copy: both places, and elements of one type. */
+/* async.copy: checks both places, and that the elements have one type. */
 static void check_copy(Verifier *v, const Op *op) {
   const Array *a = named_array(v, op);
   if (!a)
@@ -402,7 +403,8 @@ static void check_copy(Verifier *v, const Op *op) {
   check_from_offsets(v, op, rank);
 }
 
-/* A for of rounds at edges, or of those between: one of each stands directly in a for of parts, that at edges first. */
+/* Checks a for that makes the rounds at edges, or those between: a for that runs a loop in parts contains directly one
+ * of each, the rounds at edges first. */
 static void check_part(Verifier *v, const Op *op) {
   int part = op->flags & (FOR_EDGES | FOR_MIDDLE);
   const Op *parts = op->parent->parent;
@@ -418,7 +420,7 @@ static void check_part(Verifier *v, const Op *op) {
     fail_op(v, op, "parts has the rounds of a streaming loop without results");
 }
 
-/* The array of signals number `i` that `op` names; NULL, reported, if it is none. */
+/* The array of signals number `i` that `op` names; NULL, after reporting, if it is none. */
 static const Array *signal_array(Verifier *v, const Op *op, int i) {
   if (i < 0 || i >= v->k->narrays) {
     fail_op(v, op, "there is no array number %d", i);
@@ -432,7 +434,7 @@ static const Array *signal_array(Verifier *v, const Op *op, int i) {
   return NULL;
 }
 
-/* An op on a signal: a value before the place, of type i32, or none. */
+/* Checks an op on a signal: the value before the place has type i32, or there is none. */
 static void check_signal(Verifier *v, const Op *op) {
   const Array *a = signal_array(v, op, op->sym);
   int n = op_signal_values(op);
@@ -447,7 +449,7 @@ static void check_signal(Verifier *v, const Op *op) {
   check_offsets(v, op, a->rank, INT32_MAX);
 }
 
-/* A bulk copy: both places, elements of one type, how many, and the signal of a load. */
+/* Checks a bulk copy: both places, one element type, the number of elements, and the signal of a load. */
 static void check_bulk(Verifier *v, const Op *op) {
   const Array *a = named_array(v, op), *s = op->code == OP_BULK_LOAD ? signal_array(v, op, op->signal) : NULL;
   if (!a || (!s && op->code == OP_BULK_LOAD))
@@ -477,14 +479,14 @@ static void check_bulk(Verifier *v, const Op *op) {
   check_from_offsets(v, op, rank);
 }
 
-/* An op of blocks that run together; false after reporting that there are none. */
+/* Checks that an op on clusters is in a kernel with clusters; false after reporting that it is not. */
 static bool check_cluster(Verifier *v, const Op *op) {
   if (v->k && !v->k->cluster)
     fail_op(v, op, "the kernel has no clusters of blocks");
   return v->k && v->k->cluster;
 }
 
-/* What goes to another block: values of one type, their place, and the signal that has their bytes. */
+/* Checks a store to another block: values of one type, their place, and the signal that counts their bytes. */
 static void check_send(Verifier *v, const Op *op) {
   const Array *a = check_cluster(v, op) ? named_array(v, op) : NULL, *s = a ? signal_array(v, op, op->signal) : NULL;
   if (!s)
@@ -510,7 +512,7 @@ static void check_send(Verifier *v, const Op *op) {
   check_offsets(v, op, a->rank, INT32_MAX);
 }
 
-/* What is brought nearer: a place in a buffer, and how many elements. */
+/* Checks a prefetch: a place in a buffer, and the number of elements. */
 static void check_fetch(Verifier *v, const Op *op) {
   if (op->from < 0 || op->from >= v->m->nbuffers) {
     fail_op(v, op, "there is no buffer number %d", op->from);
@@ -527,7 +529,7 @@ static void check_fetch(Verifier *v, const Op *op) {
   check_from_offsets(v, op, rank);
 }
 
-/* A for's operands, block arguments and results. */
+/* Checks the operands, block arguments and results of a for. */
 static void check_for(Verifier *v, const Op *op) {
   if (op->noperands < 2 || op->nblocks != 1 || op->nresults != op->noperands - 2 ||
       op->blocks[0]->nargs != op->noperands - 1) {
@@ -550,7 +552,8 @@ static void check_for(Verifier *v, const Op *op) {
   check_part(v, op);
 }
 
-/* The choice between the versions for tiles at no edge and the others: the block's, and the kernel's only one. */
+/* Checks the if that chooses between the versions for tiles at no edge and for the others: its condition must be
+ * uniform in the block, and the kernel has only one. */
 static void check_interior(Verifier *v, const Op *op) {
   if (op->parent->parent || op->nresults)
     fail_op(v, op, "interior chooses between versions of a kernel: directly in its body, without results");
@@ -573,7 +576,7 @@ static void check_if(Verifier *v, const Op *op) {
       fail_op(v, op, "its blocks take no arguments");
 }
 
-/* Only values are taken apart, put together and yielded that are composite; false after reporting another use. */
+/* Checks that composite values are only constructed, taken apart and yielded; false after reporting another use. */
 static bool check_composite_use(Verifier *v, const Op *op) {
   for (int i = 0; i < op->noperands && op->code != OP_CONSTRUCT && op->code != OP_EXTRACT && op->code != OP_YIELD; i++)
     if (!type_is_scalar(op->operands[i]->type)) {
@@ -584,7 +587,7 @@ static bool check_composite_use(Verifier *v, const Op *op) {
   return true;
 }
 
-/* Checks op `op` of the registers of threads. */
+/* Checks `op`, an op on the registers of threads. */
 static void check_registers(Verifier *v, const Op *op) {
   if (op->count < LEAST_SET_REGISTERS || op->count > MOST_SET_REGISTERS || op->count % REGISTERS_STEP)
     fail_op(v, op, "%d registers, must be a multiple of %d from %d to %d", op->count, REGISTERS_STEP,
@@ -592,7 +595,7 @@ static void check_registers(Verifier *v, const Op *op) {
   check_near(v, op);
 }
 
-/* Checks what depends on the op's form. */
+/* Checks the rules of the op's form. */
 static void check_form(Verifier *v, const Op *op) {
   switch (op_info[op->code].form) {
   case FORM_PLAIN:
@@ -632,7 +635,7 @@ static void check_form(Verifier *v, const Op *op) {
 
 /* ---- any op */
 
-/* May `op` stand in the present context? */
+/* Checks that `op` may stand in the present context. */
 static bool check_level(Verifier *v, const Op *op) {
   const OpInfo *info = &op_info[op->code];
   bool expr = info->level == LEVEL_BOTH && info->flags && op->code != OP_STEP;
@@ -649,7 +652,7 @@ static bool check_level(Verifier *v, const Op *op) {
   return ok;
 }
 
-/* Are the operands there, as many as the table says, and in scope? */
+/* Checks that the operands exist, are as many as the table says, and are in scope. */
 static bool check_operands(Verifier *v, const Op *op) {
   int want = op_info[op->code].noperands, errors = v->errors;
   if (want >= 0 && op->noperands != want) {
@@ -666,7 +669,7 @@ static bool check_operands(Verifier *v, const Op *op) {
   return v->errors == errors;
 }
 
-/* The result type that the table derives for `op`, TY_NONE if it is free. */
+/* The result type that the table derives for `op`; TY_NONE if the table leaves it open. */
 static Type derived_type(const Op *op) {
   switch (op_info[op->code].result) {
   case RESULT_SAME: return op->operands[0]->type;
@@ -678,7 +681,7 @@ static Type derived_type(const Op *op) {
   }
 }
 
-/* Are the results there, tied to `op`, and of the types the table derives? */
+/* Checks that the results exist, belong to `op`, and have the types that the table derives. */
 static bool check_results(Verifier *v, const Op *op) {
   OpResult rule = op_info[op->code].result;
   int want = rule == RESULT_MANY ? op->count : rule != RESULT_NONE;
@@ -711,7 +714,7 @@ static bool check_results(Verifier *v, const Op *op) {
   return true;
 }
 
-/* Are the nested blocks there and tied to `op`? */
+/* Checks that the nested blocks exist and belong to `op`. */
 static bool check_blocks(Verifier *v, const Op *op) {
   for (int i = 0; i < op->nblocks; i++)
     if (!op->blocks[i] || op->blocks[i]->parent != op) {
@@ -723,7 +726,7 @@ static bool check_blocks(Verifier *v, const Op *op) {
 
 static void check_block(Verifier *v, const Block *b, const char *what, int n, const Type *types);
 
-/* Checks what the blocks of `op` hold and yield. */
+/* Checks the contents and the yields of the blocks of `op`. */
 static void check_nested(Verifier *v, const Op *op) {
   Type *types = ARENA_ARRAY(v->m->arena, Type, op->nresults);
   for (int i = 0; i < op->nresults; i++)
@@ -748,7 +751,7 @@ static void check_op(Verifier *v, const Op *op) {
       fail_op(v, op, "result %d (%%%d) is defined twice", i, op->results[i]->id);
 }
 
-/* Checks that `b` ends by yielding values of the `n` types; `what` says what it belongs to. Only a block without
+/* Checks that `b` ends by yielding values of the `n` types; `what` names its owner in messages. Only a block without
  * results may lack the yield. */
 static void check_yield(Verifier *v, const Block *b, const char *what, int n, const Type *types) {
   const Op *y = b->last && b->last->code == OP_YIELD ? b->last : NULL;
@@ -765,7 +768,7 @@ static void check_yield(Verifier *v, const Block *b, const char *what, int n, co
               type_text(v->m, types[i]));
 }
 
-/* Checks the ops of `b` in order; at its end its values leave the scope. */
+/* Checks the ops of `b` in order; at the end its values leave the scope. */
 static void check_block(Verifier *v, const Block *b, const char *what, int n, const Type *types) {
   int depth = v->depth;
   for (int i = 0; i < b->nargs; i++)

@@ -1,4 +1,4 @@
-/* ir/verify/verify-declared.c: the rules for declarations of modules: params, arrays, types, fields, the grid. */
+/* ir/verify/verify-declared.c: the rules of declarations: params, arrays, types, fields, the grid. */
 #include "ir/verify/verify.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ static void check_scalars(Verifier *v) {
   }
 }
 
-/* Composite types: members that are types declared before, with names in structs only. */
+/* Checks composite types: members have types that are declared before, and names only in structs. */
 static void check_composites(Verifier *v) {
   const Module *m = v->m;
   for (int i = 0; i < m->ncomposites; i++) {
@@ -76,7 +76,7 @@ static void check_param_arrays(Verifier *v) {
   }
 }
 
-/* A record's components are fields of the right types on one box. */
+/* Checks that a record's components are fields of the right types on one box. */
 static void check_records(Verifier *v) {
   for (int i = 0; i < v->m->nrecords; i++) {
     const Record *r = &v->m->records[i];
@@ -92,7 +92,7 @@ static void check_records(Verifier *v) {
   }
 }
 
-/* The past of a field is like the field; only one behind the last is temp. */
+/* Checks that the past of a field has the field's properties; only one beyond its history may be temp. */
 static void check_past(Verifier *v, const Field *f) {
   if (f->history < 0 || f->history > MAX_HISTORY || f->past < 0 || (f->past && f->history))
     verify_fail(v, f->loc, "history %d, past %d", f->history, f->past);
@@ -107,7 +107,8 @@ static void check_past(Verifier *v, const Field *f) {
   }
 }
 
-/* The pitch is the param for it; levels of one field, which exchange their memory, have the same. */
+/* Checks that the pitch is the param for pitches, and is the same in all levels of a field, which exchange their
+ * memory. */
 static void check_pitch(Verifier *v, const Field *f) {
   const Scalar *s = f->pitch > 0 && f->pitch <= v->m->nscalars ? &v->m->scalars[f->pitch - 1] : NULL;
   if (f->pitch && (!s || s->type != TY_I64 || !s->is_param || strcmp(s->name, ROW_PITCH)))
@@ -120,7 +121,7 @@ static void check_pitch(Verifier *v, const Field *f) {
     verify_fail(v, f->loc, "it has another pitch than field '%s', whose past it is", v->m->fields[f->present].name);
 }
 
-/* A frame of a series is set by the launcher alone; one ahead belongs to a field before it. */
+/* Checks a field with frames: only the launcher sets it, and one with frames ahead belongs to a field before it. */
 static void check_frames(Verifier *v, int i) {
   const Field *f = &v->m->fields[i];
   if (f->frames < 0 || (f->frames && (!f->input || f->derived || f->series || f->past || f->history)) ||
@@ -133,7 +134,7 @@ static void check_frames(Verifier *v, int i) {
     verify_fail(v, f->loc, "there is no field like it before it of which it has the frames ahead");
 }
 
-/* A field with a history has each of its pasts once. */
+/* Checks that a field with a history has each of its pasts once. */
 static void check_history(Verifier *v, int i) {
   const Field *f = &v->m->fields[i];
   for (int past = 1; past <= f->history && f->history <= MAX_HISTORY; past++) {
@@ -166,7 +167,7 @@ static void check_fields(Verifier *v) {
   }
 }
 
-/* What makes the module one for a part of the grid, and what it says of the fields. */
+/* Checks the part of the grid that the module is for, and the fields' members that concern parts. */
 static void check_part(Verifier *v) {
   const GridPart *p = v->m->part;
   int rank = v->m->grid.rank;
@@ -191,7 +192,7 @@ static void check_part(Verifier *v) {
       verify_fail(v, no_loc(), "the reach is out of range in dimension %d", d);
 }
 
-/* What a check says of boxes that cover others. */
+/* Checks a condition that boxes cover others. */
 static void verify_covered(Verifier *v, Loc at, const Covered *c) {
   if (!c)
     return;
@@ -206,7 +207,7 @@ static void verify_covered(Verifier *v, Loc at, const Covered *c) {
     verify_box(v, at, &c->by[i], v->m->grid.rank);
 }
 
-/* Is the array, number `i`, of weights, as long as the array of floats that it is made of says? */
+/* Has the array, number `i`, of weights the length that follows from its array of coordinates, which are floats? */
 static bool are_weights(const Module *m, const ParamArray *a, int i) {
   if (a->from < 0 || a->from >= i || !type_is_float(m->param_arrays[a->from].type) || !type_is_float(a->type))
     return false;
@@ -215,7 +216,7 @@ static bool are_weights(const Module *m, const ParamArray *a, int i) {
          affine_equal(a->extent, affine_scale(m->arena, rows, a->points));
 }
 
-/* Launch-time arrays of weights are floats, made of floats. */
+/* Checks launch-time arrays of weights: they and their coordinates are floats. */
 static void verify_weights(Verifier *v) {
   const Module *m = v->m;
   for (int i = 0; i < m->nparam_arrays; i++) {
@@ -225,12 +226,12 @@ static void verify_weights(Verifier *v) {
   }
 }
 
-/* Is number + 1 that of a scalar of type f64, or 0? */
+/* Is `scalar` 0, or 1 + the number of a scalar of type f64? */
 static bool is_length(const Module *m, int32_t scalar) {
   return scalar == 0 || (scalar > 0 && scalar <= m->nscalars && m->scalars[scalar - 1].type == TY_F64);
 }
 
-/* Module.metric: scalars of f64, arrays of floats, in all dimensions or in none. */
+/* Checks Module.metric: scalars of type f64, arrays of floats, in all dimensions or in none. */
 static void verify_metric(Verifier *v) {
   const Module *m = v->m;
   const Metric *x = &m->metric;
@@ -246,7 +247,7 @@ static void verify_metric(Verifier *v) {
   }
 }
 
-/* Module.grid, steps, checks. */
+/* Checks Module.grid, steps, checks. */
 static void check_grid(Verifier *v) {
   const Module *m = v->m;
   verify_at(v, no_loc(), "grid", NULL);

@@ -23,7 +23,7 @@ static void check_buffers(Verifier *v) {
   }
 }
 
-/* Does following `storage` from array `i` come to an end, staying in the same space? */
+/* Does the chain of `storage` from array `i` end, and stay in one space? */
 static bool is_storage_sound(const Kernel *k, int i) {
   Space space = k->arrays[i].space;
   for (int hops = 0; hops <= k->narrays; hops++) {
@@ -37,7 +37,7 @@ static bool is_storage_sound(const Kernel *k, int i) {
   return false;
 }
 
-/* One array of `k`: name, type, shape, pads, storage. */
+/* Checks one array of `k`: name, type, shape, pads, storage. */
 static void check_array(Verifier *v, const Kernel *k, int i) {
   const Array *a = &k->arrays[i];
   int64_t bytes = type_size(a->type);
@@ -62,7 +62,7 @@ static void check_array(Verifier *v, const Kernel *k, int i) {
       verify_fail(v, no_loc(), "there are two arrays '%s'", a->name);
 }
 
-/* Does a let say what `x` is? What passes have lets compute is theirs to answer for: it is known at launch. */
+/* Is there a let in `x`? Its value is known only at launch; the pass that made the let is responsible for it. */
 static bool has_let(const Module *m, Affine x) {
   bool has = false;
   for (int i = 0; i < x.n; i++)
@@ -70,7 +70,7 @@ static bool has_let(const Module *m, Affine x) {
   return has;
 }
 
-/* Threads, tile, extents, and what is left out of them. */
+/* Checks threads, tile, extents, and the blocks that are left out. */
 static void check_launch(Verifier *v, const Kernel *k) {
   int64_t threads = 1;
   int errors = v->errors;
@@ -114,7 +114,7 @@ static void check_launch(Verifier *v, const Kernel *k) {
     verify_fail(v, k->loc, "%d steps", k->steps);
 }
 
-/* The words of tests are such fields. */
+/* Checks that the fields of tests are such as KernelTests describes. */
 static void check_tests(Verifier *v, const Kernel *k) {
   const KernelTests *t = k->tests;
   if (t->n < 1)
@@ -131,7 +131,7 @@ static void check_tests(Verifier *v, const Kernel *k) {
   }
 }
 
-/* The argument of `k` that is the same thing as `a`, NULL if it has none. */
+/* The argument of `k` that means the same as `a`; NULL if it has none. */
 static const KArg *find_arg(const Kernel *k, const KArg *a) {
   for (int i = 0; i < k->nargs; i++)
     if (k->args[i].kind == a->kind && (a->kind == KARG_STEP || k->args[i].index == a->index) &&
@@ -140,7 +140,7 @@ static const KArg *find_arg(const Kernel *k, const KArg *a) {
   return NULL;
 }
 
-/* What argument `a` is called. */
+/* The name of argument `a`. */
 static const char *arg_name(const Verifier *v, const KArg *a) {
   const char *name = a->kind == KARG_STEP     ? "step"
                      : a->kind == KARG_SCALAR ? v->m->scalars[a->index].name
@@ -149,7 +149,7 @@ static const char *arg_name(const Verifier *v, const KArg *a) {
   return arena_printf(v->m->arena, "%s %s", kinds[a->kind], name);
 }
 
-/* Do the arguments of `k` exist, each once, and hold all that its code uses? */
+/* Checks that the arguments of `k` exist, each once, and include all that its code uses. */
 static void check_args(Verifier *v, const Kernel *k) {
   for (int i = 0; i < k->nargs; i++) {
     const KArg *a = &k->args[i];
@@ -171,13 +171,13 @@ static void check_args(Verifier *v, const Kernel *k) {
   }
 }
 
-/* Does `k` write the buffer that argument `a` is? */
+/* Does `k` write the buffer of argument `a`? */
 static bool writes_too(const Kernel *k, const KArg *a) {
   const KArg *mine = find_arg(k, a);
   return mine && mine->writes;
 }
 
-/* Do `k` and `other` write the same buffers, going by their arguments? */
+/* Do `k` and `other` write the same buffers, according to their arguments? */
 static bool write_the_same(const Kernel *k, const Kernel *other) {
   for (int i = 0; i < k->nargs + other->nargs; i++) {
     const KArg *a = i < k->nargs ? &k->args[i] : &other->args[i - k->nargs];
@@ -187,7 +187,7 @@ static bool write_the_same(const Kernel *k, const Kernel *other) {
   return true;
 }
 
-/* The multiples of `k`, and the kernel that is launched where they do not hold. */
+/* Checks the multiples of `k`, and the kernel that is launched if they do not hold. */
 static void check_instead(Verifier *v, const Kernel *k) {
   const Module *m = v->m;
   for (int i = 0; i < k->nmultiples; i++) {
@@ -239,10 +239,10 @@ static void check_kernel(Verifier *v, int i) {
 
 /* ---- the host part */
 
-/* The field whose value, now or in the past, field `i` holds. */
+/* The field whose present or past value field `i` holds. */
 static int root_field(const Module *m, int i) { return m->fields[i].past ? m->fields[i].present : i; }
 
-/* Are the two different buffers of one field and its past? */
+/* Are `a` and `b` two different buffers of one field and its past? */
 static bool may_swap(const Module *m, int a, int b) {
   const Buffer *x = &m->buffers[a], *y = &m->buffers[b];
   return a != b && x->kind == BUFFER_FIELD && y->kind == BUFFER_FIELD &&
@@ -281,7 +281,7 @@ static void check_host_swap(Verifier *v, const HostOp *op) {
                 m->buffers[op->b].name);
 }
 
-/* Checks what a sequence launches and swaps; it may have the first `loops` loops. */
+/* Checks the launches and swaps of a sequence, and its loops, which must be among the first `loops`. */
 static void check_sequence(Verifier *v, const HostSeq *q, int loops) {
   for (int i = 0; i < q->nops; i++) {
     const HostOp *op = &q->ops[i];
@@ -299,7 +299,7 @@ static void check_sequence(Verifier *v, const HostSeq *q, int loops) {
 
 void verify_sequence(Verifier *v, const HostSeq *q) { check_sequence(v, q, 0); }
 
-/* Checks sequences of steps, or of a loop's rounds, which may have the first `loops` loops. */
+/* Checks sequences of steps, or of a loop's rounds; their loops must be among the first `loops`. */
 static void check_sequences(Verifier *v, int n, const HostSeq *seqs, int loops) {
   for (int i = 0; i < n; i++) {
     if (i && seqs[i].steps >= seqs[i - 1].steps)
@@ -311,7 +311,8 @@ static void check_sequences(Verifier *v, int n, const HostSeq *seqs, int loops) 
     verify_fail(v, no_loc(), "the last sequence must make 1 step, so that every number of steps can be made");
 }
 
-/* Do launches of loop `l`, which exist, write a field of which a part of a grid has no more than its own cells? */
+/* Do launches of loop `l`, which exist, write a field of which a part of the grid holds only the cells about its own
+ * points? */
 static bool writes_cut_field(const Module *m, const HostLoop *l) {
   bool launched[m->nkernels + 1], cut = false;
   memset(launched, 0, sizeof launched);
@@ -326,7 +327,7 @@ static bool writes_cut_field(const Module *m, const HostLoop *l) {
   return cut;
 }
 
-/* Checks loop number `i`. Launches behind the first of several rounds are for steps of their own only where rounds
+/* Checks loop number `i`. In a sequence of several rounds, launches may be for later steps (`after`) only if rounds
  * count as steps, forwards. */
 static void check_loop(Verifier *v, int i) {
   const HostLoop *l = &v->m->host.loops[i];
@@ -346,7 +347,7 @@ static void check_loop(Verifier *v, int i) {
         verify_fail(v, l->loc, "'after' counts steps, and rounds of this loop are none, or count down");
 }
 
-/* Checks whose the reductions are. */
+/* Checks to which loops the reductions belong. */
 static void check_loop_reductions(Verifier *v) {
   for (int i = 0; i < v->m->nreductions; i++) {
     const Reduction *r = &v->m->reductions[i];

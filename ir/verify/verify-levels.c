@@ -1,4 +1,4 @@
-/* verify-levels.c: the rules for reads of a finer or coarser level of the grid than a stencil's own. */
+/* verify-levels.c: the rules of reads of a finer or coarser level of the grid than the stencil's own. */
 #include "ir/verify/verify.h"
 
 void verify_scaled(Verifier *v, const Op *op) {

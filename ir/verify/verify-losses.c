@@ -1,9 +1,9 @@
-/* verify-losses.c: the rules for losses and for targets of gradients. */
+/* verify-losses.c: the rules of losses and of the inputs of gradients. */
 #include "ir/verify/verify.h"
 
 #include <math.h>
 
-/* Does what `x` names exist, and is it made of floats? */
+/* Does the input `x` exist, and does it consist of floats? */
 static bool is_there(const Module *m, const By *x) {
   if (x->kind == BY_PARAM)
     return x->index >= 0 && x->index < m->nscalars && m->scalars[x->index].is_param &&

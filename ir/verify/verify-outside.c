@@ -1,9 +1,9 @@
-/* ir/verify/verify-outside.c: the rules for outside rules of fields. */
+/* ir/verify/verify-outside.c: the rules of outside rules of fields. */
 #include "ir/verify/verify.h"
 
 #include <string.h>
 
-/* What is beyond one edge of a field. */
+/* Checks the rule of one edge of a field. */
 static void check_side(Verifier *v, const Field *f, const Side *s) {
   Type t = type_is_scalar(f->type) ? f->type : TY_F64;
   bool mirrors = s->rule == OUTSIDE_MIRROR || s->rule == OUTSIDE_HALF;
@@ -25,8 +25,8 @@ static void check_side(Verifier *v, const Field *f, const Side *s) {
   }
 }
 
-/* Dimension `d`, if `f` does not have it, is one point at 0, and f no field that steps write: but in kernel IR the temp
- * fields of values of rows (lower-rows.c). */
+/* If `f` lacks dimension `d`, checks that its box is one point at 0 there, and that steps do not write f. Exception: in
+ * kernel IR, the temp fields for values of rows (lower-rows.c). */
 static void check_lacks(Verifier *v, const Field *f, int d) {
   const Box *box = &f->box;
   if (!field_lacks(f, d))

@@ -1,7 +1,7 @@
 /* verify-repeats.c: the rules of repeats within a step (Repeat). */
 #include "ir/verify/verify.h"
 
-/* Has repeat `r` a stage of a stencil or an update? */
+/* Has a stencil or an update a stage of repeat `r`? */
 static bool has_stages(const Module *m, const Repeat *r) {
   bool found = false;
   for (int i = 0; i < m->nstencils; i++)
@@ -11,7 +11,7 @@ static bool has_stages(const Module *m, const Repeat *r) {
   return found;
 }
 
-/* Repeat number `i` by itself and beside those before it. */
+/* Checks repeat number `i` by itself and against those before it. */
 static void check_repeat(Verifier *v, int i) {
   const Module *m = v->m;
   const Repeat *r = &m->repeats[i];
@@ -32,8 +32,8 @@ static void check_repeat(Verifier *v, int i) {
   }
 }
 
-/* The innermost repeats in which the stencils write field `f`: *first of the first that does, -2: none does. Are they
- * one? */
+/* Are all stencils that write field `f` in the same innermost repeat? *first: that of the first such stencil; -2: there
+ * is none. */
 static bool one_writes(const Module *m, int f, int *first) {
   bool same = true;
   *first = -2;
@@ -48,7 +48,7 @@ static bool one_writes(const Module *m, int f, int *first) {
   return same;
 }
 
-/* A temp field that is written within a repeat is so in one alone, and read nowhere else. */
+/* Checks that a temp field that is written within a repeat is written in that repeat only, and read nowhere else. */
 static void check_temp(Verifier *v, int f) {
   const Module *m = v->m;
   int r;

@@ -1,7 +1,7 @@
-/* verify-sweeps.c: the rules of sweeps, stencils whose points have an order along a dimension. */
+/* verify-sweeps.c: the rules of sweeps, which are stencils whose points have an order along a dimension. */
 #include "ir/verify/verify.h"
 
-/* Does `op`, a read behind the point, lead to a layer that sweep `st` has passed, and to a target of it? */
+/* Does `op` read a target of sweep `st`, in a layer that the sweep has passed? */
 static bool is_behind(const Module *m, const Stencil *st, const Op *op) {
   int64_t back = -st->sweep * op->off[st->along];
   bool straight = back >= 1 && back <= MAX_BEHIND;
@@ -17,7 +17,7 @@ void verify_behind(Verifier *v, const Op *op) {
     verify_fail(v, op->loc, "op 'behind': the sweep has given '%s' no value there", v->m->fields[op->sym].name);
 }
 
-/* Does piece `q` begin where `p` ends, in the order of `st`, between the same bounds in the other dimensions? */
+/* Does box `q` begin where `p` ends, in the order of `st`, with the same bounds in the other dimensions? */
 static bool follows(const Stencil *st, const Box *p, const Box *q) {
   int64_t apart;
   const Box *low = st->sweep > 0 ? p : q, *high = st->sweep > 0 ? q : p;

@@ -1,7 +1,7 @@
-/* verify-updates.c: the rules of numbers that are kept from step to step, and of the updates that change them. */
+/* verify-updates.c: the rules of numbers that are kept from step to step, and of their updates. */
 #include "ir/verify/verify.h"
 
-/* Is it one number, f64 or i64, or one for each member, with a first value of that type if it has one? */
+/* Is the array one number, f64 or i64, or one for each member, with an initial value of that type if it has one? */
 static bool is_state(const Module *m, const ParamArray *a) {
   const Module *all = m->slice_of ? m->slice_of : m;
   Affine one = affine_const(1), n = a->each && all->members ? box_extent(m->arena, &all->grid, 0) : one;
@@ -23,7 +23,7 @@ void verify_states(Verifier *v) {
   }
 }
 
-/* Stencils are in stages that never fall, those of a group in one. */
+/* Checks that the stages of stencils never fall, and that those of a group have one stage. */
 static void check_stages(Verifier *v) {
   const Module *m = v->m;
   int last = 0;
@@ -40,7 +40,7 @@ static void check_stages(Verifier *v) {
       verify_fail(v, m->inits[i].loc, "init '%s' is in stage %d", m->inits[i].name, m->inits[i].stage);
 }
 
-/* One update but for its body. */
+/* Checks one update without its body. */
 static bool check_head(Verifier *v, const Update *u, int last) {
   const Module *m = v->m;
   bool known = u->state >= 0 && u->state < m->nparam_arrays && m->param_arrays[u->state].role == ARRAY_STATE;
@@ -59,7 +59,7 @@ static bool check_head(Verifier *v, const Update *u, int last) {
   return known;
 }
 
-/* An update reads what fields are within the step: temp fields and older levels need not be anything there. */
+/* Checks the fields that an update reads: within a step, temp fields and older levels need not have values. */
 static void check_reads(Verifier *v, const Block *b) {
   for (const Op *op = b->first; op; op = op->next)
     if (op->code == OP_ACCESS && (v->m->fields[op->sym].temp || v->m->fields[op->sym].past))

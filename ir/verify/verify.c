@@ -1,11 +1,11 @@
-/* ir/verify/verify.c: the rules of both IRs: here those of stencils, reductions, lists of points and probes. Whether
- * accesses stay on their fields is the front end's business. */
+/* ir/verify/verify.c: the rules of both IRs; in this file those of stencils, reductions, lists of points and probes.
+ * Whether accesses stay within their fields is checked by the front end. */
 #include "ir/schedule.h"
 #include "ir/verify/verify.h"
 
 #include <string.h>
 
-/* Does the list hold `x`? */
+/* Does the list contain `x`? */
 static bool holds(int n, const int32_t *list, int32_t x) {
   for (int i = 0; i < n; i++)
     if (list[i] == x)
@@ -13,7 +13,7 @@ static bool holds(int n, const int32_t *list, int32_t x) {
   return false;
 }
 
-/* Are the targets fields, each once, and not input (unless `init`)? */
+/* Checks that the targets are fields, each once, and not input (unless `init`). */
 static bool check_targets(Verifier *v, Loc at, int n, const int32_t *targets, bool init) {
   int errors = v->errors;
   for (int i = 0; i < n; i++) {
@@ -30,7 +30,7 @@ static bool check_targets(Verifier *v, Loc at, int n, const int32_t *targets, bo
   return v->errors == errors;
 }
 
-/* Is the box empty whatever the params are? */
+/* Is the box empty for all params? */
 static bool is_never_met(const Box *b) {
   int64_t diff;
   for (int d = 0; d < b->rank; d++)
@@ -77,14 +77,14 @@ static void check_stencil(Verifier *v, const Stencil *st, bool init) {
       verify_fail(v, st->loc, "the extent is out of range in dimension %d", d);
 }
 
-/* Init number `init`, which is computed once. */
+/* The state of the check of init number `init`, which is `once`. */
 typedef struct Once {
   Verifier *v;
   int init;
 } Once;
 
-/* Fails if `op` of what is computed once reads what steps change, or what is computed no earlier: done again, it would
- * come to other values (a block_walk callback). */
+/* Reports an `op` of a `once` init that reads values which steps change, or which are not computed before it: a second
+ * run of the init would give another result (a block_walk callback). */
 static void check_unchanging(void *user, Op *op) {
   const Once *once = user;
   Verifier *v = once->v;
@@ -107,7 +107,8 @@ static void check_unchanging(void *user, Op *op) {
                   i == once->init ? "by it" : "behind it");
 }
 
-/* What is computed once stands behind the other inits, reads what no step changes, and nothing else writes it. */
+/* Checks that a `once` init stands after the other inits, reads only what no step changes, and that nothing else writes
+ * its targets. */
 static void check_once(Verifier *v, int n) {
   const Module *m = v->m;
   const Stencil *st = &m->inits[n];
@@ -129,7 +130,7 @@ static void check_once(Verifier *v, int n) {
       verify_fail(v, st->loc, "field '%s' is temp, or has older levels", m->fields[st->targets[t]].name);
 }
 
-/* Groups count from 0 within each level, without gaps. */
+/* Checks that groups count from 0 within each level, without gaps. */
 static void check_groups(Verifier *v) {
   for (int i = 0; i < v->m->nstencils; i++) {
     const Stencil *st = &v->m->stencils[i], *before = i && st[-1].level == st->level ? st - 1 : NULL;
@@ -139,7 +140,7 @@ static void check_groups(Verifier *v) {
   }
 }
 
-/* A reduction but for its code. */
+/* Checks a reduction without its code. */
 static void check_reduction_head(Verifier *v, const Reduction *r, int i) {
   const Module *m = v->m;
   bool floats = r->type == TY_F64;
@@ -167,7 +168,7 @@ static void check_reduction_head(Verifier *v, const Reduction *r, int i) {
     verify_fail(v, r->loc, "an until, and nothing else, has a stop condition");
 }
 
-/* Reductions stand between steps, where temp fields hold nothing. */
+/* Checks that the body of a reduction reads no temp fields, which have no values between steps. */
 static void check_no_temps(Verifier *v, const Block *b) {
   for (const Op *op = b->first; op; op = op->next)
     if (op->code == OP_ACCESS && v->m->fields[op->sym].temp)
@@ -200,7 +201,7 @@ static void check_reductions(Verifier *v) {
   }
 }
 
-/* Has the field or array that a list of points is written to, `exists`, the right type and flag? */
+/* Checks that the field or array for a list of points (`exists`) has the right type and flag. */
 static void check_derived(Verifier *v, const PointList *l) {
   const Module *m = v->m;
   bool field = l->field >= 0 && l->field < m->nfields,
@@ -213,7 +214,7 @@ static void check_derived(Verifier *v, const PointList *l) {
     verify_fail(v, l->loc, "what says which point is next at a place is a launch-time array 'next' of type i32");
 }
 
-/* Lists of points: arrays of integers, equally long. */
+/* Checks lists of points: their arrays are integers and equally long. */
 static void check_lists(Verifier *v) {
   const Module *m = v->m;
   for (int i = 0; i < m->nlists; i++) {
@@ -247,7 +248,7 @@ static void check_lists(Verifier *v) {
   }
 }
 
-/* Probes; those of kernel IR have launches in place of a body. */
+/* Checks probes; in kernel IR they have launches in place of a body. */
 static void check_probes(Verifier *v) {
   const Module *m = v->m;
   for (int i = 0; i < m->nprobes; i++) {
