@@ -1,33 +1,33 @@
-/* direct.c: cells from GPU to GPU between ranks of one machine. The GPU of the part that sends writes them to memory of
- * the other GPU, which its driver has opened for it; that one takes them from there. Which GPU has come how far stands
- * in flags that both see (segments.c): the GPUs write and wait for them by themselves, in order with their launches, so
- * that no host has to do with an exchange. Whether all of that works is tried at the start. */
+/* direct.c: sends cells from GPU to GPU between ranks of one machine. The GPU of the sending part writes them to memory
+ * of the other GPU, which its driver has opened for it; the other GPU copies them from there. The progress of both is
+ * in flags that both see (segments.c): the GPUs themselves write them and wait for them, in order with their launches,
+ * so no host takes part in an exchange. At the start a trial shows whether all of this works. */
 #include "driver/split/links.h"
 
 #include <string.h>
 #include <time.h>
 
-/* Whole pages of the device: drivers open no less, so nothing else lies in them. */
+/* The size of a page of the device: drivers open whole pages, so nothing else must lie in them. */
 enum { DEVICE_PAGE = 2 << 20 };
-/* What is ahead of all exchanges that are under way, of flags whose rank gave up. */
+/* A number of exchanges ahead of all that are pending, for the flags of a rank that gave up. */
 enum { FAR_AHEAD = 1 << 30 };
-/* Seconds that trying a link may take. */
+/* The most seconds for the trial of a link. */
 static const double most_seconds = 2;
-/* Seconds in which the other rank closes what it has opened, however busy its computer is. */
+/* The most seconds to wait until the other rank has closed what it opened, even if its computer is busy. */
 static const double closing_seconds = 60;
 
-/* What one end of a link tells the other. fine: all is well so far; at: where its flags are in the memory of the rank
- * that sends; key: to the memory of the one that gets the cells; id: of its GPU. */
+/* What one end of a link sends to the other. fine: there was no error so far; at: the position of its flags in the
+ * memory of the sending rank; key: opens the memory of the receiving part; id: of its GPU. */
 typedef struct LinkCard {
   bool fine;
   size_t at;
   unsigned char key[DEVICE_KEY], id[DEVICE_IDENTITY];
 } LinkCard;
 
-/* The device of the part that is here. */
+/* The device of the part on this rank. */
 static Device *link_device(const Split *s, const Link *l) { return &link_part(s, l)->plan->device; }
 
-/* Memory for what a link brings here, which others can open. */
+/* Allocates memory for the cells that a link brings to this rank, which other processes can open. */
 static bool make_staging(Device *d, Link *l, unsigned char key[DEVICE_KEY]) {
   void *memory = NULL;
   size_t bytes = (l->bytes + DEVICE_PAGE - 1) / DEVICE_PAGE * DEVICE_PAGE;
@@ -47,7 +47,7 @@ static void make_card(const Split *s, Link *l, LinkCard *mine) {
   mine->fine = d->kind->share && d->kind->identity(d, mine->id) && (link_sends(s, l) || make_staging(d, l, mine->key));
 }
 
-/* Makes the flags of the links that are fine and begin here, and opens those of the others. */
+/* Makes the flags of the links that are fine and on which this rank sends, and opens those of the others. */
 static void open_flags(StcPlan *p, MpiState *m, LinkCard *mine) {
   const Split *s = p->split;
   bool *wanted = ARENA_ARRAY(p->w.arena, bool, s->net->size);
@@ -63,7 +63,7 @@ static void open_flags(StcPlan *p, MpiState *m, LinkCard *mine) {
   segments_pin(s, m->flags);
 }
 
-/* Finds the flags, and opens the memory. */
+/* Finds the flags of the link, and opens the memory of the other end. */
 static bool join_ends(StcPlan *p, const MpiState *m, Link *l, const LinkCard *mine, const LinkCard *theirs) {
   const Split *s = p->split;
   bool sends = link_sends(s, l);
@@ -77,8 +77,8 @@ static bool join_ends(StcPlan *p, const MpiState *m, Link *l, const LinkCard *mi
   return l->staging;
 }
 
-/* Puts an exchange without cells into the lanes of the parts, in an order in which none waits for what is behind a wait
- * for itself; where that goes wrong the link is not fine. */
+/* Issues an exchange without cells in the lanes of the parts, in an order that cannot deadlock; if that fails, the link
+ * is not fine. */
 static void put_trials(StcPlan *p, const MpiState *m, LinkCard *mine) {
   enum { TELL, TAKE, HEAR, STAGES };
   for (int k = 0; k < STAGES * m->n; k++) {
@@ -99,7 +99,7 @@ static void put_trials(StcPlan *p, const MpiState *m, LinkCard *mine) {
   }
 }
 
-/* Waits until the part's lane has come to its mark, for a while. */
+/* Waits until the part's lane has reached its mark, at most until `end`. */
 static bool comes_through(Device *d, double end) {
   const struct timespec moment = {.tv_nsec = 20000};
   bool yes = false;
@@ -109,17 +109,17 @@ static bool comes_through(Device *d, double end) {
   return !st && yes;
 }
 
-/* Has the links' devices keep to themselves what goes wrong: that it does is no error here. */
+/* Suppresses (or not) error messages of the links' devices, whose failures here are no errors. */
 static void keep_silent(StcPlan *p, bool yes) { p->program->w.silent = p->split->program->w.silent = yes; }
 
-/* Has those links be fine no more whose other end is not. */
+/* Marks links as not fine whose other end is not fine. */
 static void agree_on_links(StcPlan *p, const MpiState *m, LinkCard *mine, LinkCard *theirs) {
   links_tell(p, m, mine, theirs, sizeof *mine);
   for (int i = 0; i < m->n; i++)
     mine[i].fine = mine[i].fine && theirs[i].fine;
 }
 
-/* Tries the links that are fine. Where a lane does not come through it is let go on. */
+/* Tries the links that are fine. If a lane does not get through, releases it. */
 static void try_links(StcPlan *p, MpiState *m, LinkCard *mine) {
   double end = clock_seconds() + most_seconds;
   m->count = 1;
@@ -134,7 +134,7 @@ static void try_links(StcPlan *p, MpiState *m, LinkCard *mine) {
   }
 }
 
-/* Lets go of the other rank's memory, and says so. */
+/* Closes the other rank's memory, and tells that rank. */
 static void let_go(StcPlan *p, Link *l) {
   Device *d = link_device(p->split, l);
   if (l->staging)
@@ -144,7 +144,7 @@ static void let_go(StcPlan *p, Link *l) {
   l->staging = NULL;
 }
 
-/* Gives the memory back, which nobody may have open then. It is waited for the other rank until `end`. */
+/* Frees the memory, which nobody may have open then; waits for the other rank until `end`. */
 static void give_back(StcPlan *p, Link *l, double end) {
   const struct timespec moment = {.tv_nsec = 20000};
   Device *d = link_device(p->split, l);
@@ -155,7 +155,7 @@ static void give_back(StcPlan *p, Link *l, double end) {
   l->staging = NULL;
 }
 
-/* Gives back what links took that are not direct: both ends meet when all that was opened is closed. */
+/* Frees what links use that did not become direct; both ends wait for each other when they have closed everything. */
 static void drop_others(StcPlan *p, const MpiState *m, LinkCard *mine, LinkCard *theirs) {
   for (int i = 0; i < m->n; i++)
     if (!m->links[i].direct && link_sends(p->split, &m->links[i]))
@@ -202,8 +202,8 @@ StcStatus direct_end(StcPlan *p, const Link *l) {
   return d->kind->post(d, LANE_SEND, link_sends(p->split, l) ? &l->flags->there : &l->flags->taken, m->count);
 }
 
-/* The devices here come to the end of what they have first, as others do who still get all that it needs: else they
- * would set flags back. */
+/* First waits until the devices of this rank have finished their pending work, because other ranks still receive
+ * everything that this needs; their flags would otherwise be set back. */
 void direct_give_up(StcPlan *p, MpiState *m) {
   Split *s = p->split;
   if (!m->ndirect || m->given_up)

@@ -1,20 +1,21 @@
-/* evaluate.c: reductions and probes where no rank has the whole grid. A program of its own for each has every part
- * compute the values at the points that it has (pass distribute, option watch) from the part's own fields. The values
- * of a row of a reduction's region (ir/run/run.h) come together on the rank that has its first point; those of rows on
- * rank 0, which combines them and tells all. So the order is that of one device, and no rank gets more than a number a
- * row. Where rows are not cut, devices that launch kernels combine them themselves, as many at once as a reduction's
- * first kernel has blocks (lower-reduce.c): then each block has a row of its own, and its value. */
+/* evaluate.c: reductions and probes where no rank has the whole grid. For each of them a program of its own lets every
+ * part compute the values at its points (pass distribute, option watch) from the part's own fields. The rank that has
+ * the first point of a row of a reduction's region (ir/run/run.h) collects the values of that row; rank 0 collects
+ * those of rows, combines them and sends the result to all. So the order is that of a single device, and no rank
+ * receives more than a number for each row. If rows are not cut, devices that launch kernels combine their values
+ * themselves. A reduction's first kernel combines as many rows at once as it has blocks (lower-reduce.c): then each
+ * block has a row of its own, and its value. */
 #include "driver/split/split.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Values of rows that are on their way from rank to rank at once, at most. */
+/* The most values of rows that are sent from rank to rank at once. */
 enum { BATCH = 1 << 21 };
 
-/* What is looked at: one of the program's reductions and, behind them, probes. around: its values depend on other
- * points than their own. plan: of the parts of this rank. rows: they give the values of rows, into memory of their
- * device at value[part], room for those of all rows; else those of points, in their last field. */
+/* A watch: one of the program's reductions and, after those, probes. around: its values depend on other points than
+ * their own. plan: of the parts of this rank. rows: the plans compute the values of rows, into memory of their device
+ * at value[part], with room for all rows; else those of points, in their last field. */
 struct Watching {
   StcProgram *program;
   bool around, rows;
@@ -22,7 +23,7 @@ struct Watching {
   void **value;
 };
 
-/* ---------------------------------------------------------------- making them */
+/* ---------------------------------------------------------------- making the plans */
 
 bool body_looks_around(const Module *m, const Box *box, const Block *body) {
   for (const Op *op = body->first; op; op = op->next) {
@@ -44,17 +45,18 @@ bool update_is_watched(const Update *u) {
   return watched;
 }
 
-/* The number of a plan's value field; of one for rows, that of all its fields. */
+/* The number of the field with the values of a plan; for values of rows, the number of its fields. */
 static int value_field(const StcPlan *q) { return q->module->nfields - (q->module->nreductions ? 0 : 1); }
 
-/* Is launch-time array `i` of a plan for a watch that of the part? Scalars that are kept are; where there is a plan of
- * the whole grid, which gives its arrays to the parts alone, all are. */
+/* Is launch-time array `i` of the plan of a watch an array of the part? Scalars that are kept are. If there is a plan
+ * of the whole grid, which gives its arrays only to the parts, all are. */
 static bool is_lent(const StcPlan *p, const StcPlan *q, int i) {
   int whole = module_find_param_array(p->program->reference, q->module->param_arrays[i].name);
   return !p->split->lean || (whole >= 0 && p->program->reference->param_arrays[whole].role == ARRAY_STATE);
 }
 
-/* Memory for what is the plan's own; its fields are those of part `part` and get theirs when it runs. */
+/* Allocates the memory that the plan does not share; its fields are those of part `part`, which it gets when it runs.
+ */
 static StcStatus take_memory(const StcPlan *p, StcPlan *q) {
   StcStatus s = STC_OK;
   for (int i = 0; i < q->module->nparam_arrays; i++)
@@ -70,7 +72,7 @@ static StcStatus take_memory(const StcPlan *p, StcPlan *q) {
   return s;
 }
 
-/* Do the parts of this rank give the values of rows of reduction `k`? Of an update over a point they give the value. */
+/* Do the parts of this rank compute the values of rows for reduction `k`? */
 static bool gives_rows(const StcPlan *p, int k) {
   const Split *s = p->split;
   const Module *m = p->program->reference;
@@ -79,14 +81,15 @@ static bool gives_rows(const StcPlan *p, int k) {
   return reduces && s->rank > 1 && s->parts[s->rank - 1] == 1 && !p->device.kind->whole;
 }
 
-/* The body of number `k` of reductions, probes and updates, and what it is over. */
+/* The body of number `k` of reductions, probes and updates, and its region. */
 static const Block *watched_body(const Module *m, int k, const Box **box) {
   int probe = k - m->nreductions, update = probe - m->nprobes;
   *box = probe < 0 ? &m->reductions[k].over : update < 0 ? &m->probes[probe].box : &m->updates[update].over;
   return probe < 0 ? m->reductions[k].body : update < 0 ? m->probes[probe].body : m->updates[update].body;
 }
 
-/* Do parts look at number `k`? Where a rank has the whole grid only at what is within steps. */
+/* Must parts evaluate number `k`? If a rank has the whole grid, only those within steps; never those within a step that
+ * read no field. */
 static bool is_needed(const StcPlan *p, int k) {
   const Module *m = p->program->reference;
   if (k < m->nreductions + m->nprobes)
@@ -180,9 +183,9 @@ StcStatus watching_set_array(StcPlan *p, int array, const void *data, size_t byt
   return STC_OK;
 }
 
-/* ---------------------------------------------------------------- what the parts see */
+/* ---------------------------------------------------------------- evaluating on the parts */
 
-/* Has the simulator know of the fields' ghost cells what it knows of the part's: a copy, for it ages with the run. */
+/* Gives the simulator a copy of the part's knowledge of ghost cells, because that ages with the run. */
 static void lend_ghosts(StcPlan *q, const StcPlan *part, int64_t age, int64_t exchanged) {
   if (!q->ghosts) {
     q->ghosts = ARENA_NEW(q->w.arena, Ghosts);
@@ -216,7 +219,7 @@ void split_lend_reductions(StcPlan *q, const StcPlan *p) {
   }
 }
 
-/* Gives the plan the fields and the values of reductions that the part has now. */
+/* Gives the plan the present fields of the part, and the values of reductions. */
 static void lend_part(StcPlan *q, const StcPlan *part, const Split *s, const StcPlan *p) {
   for (int f = 0; f < value_field(q); f++) {
     int mine = module_find_field(part->module, q->module->fields[f].name);
@@ -233,7 +236,7 @@ static void lend_part(StcPlan *q, const StcPlan *part, const Split *s, const Stc
     lend_ghosts(q, part, s->age, split_level(p));
 }
 
-/* Has part `i` compute the values of watch number `k`. */
+/* Computes the values of watch number `k` on part `i`. */
 static StcStatus look(StcPlan *p, int k, int i) {
   StcPlan *q = p->split->watching[k].plan[i - p->split->begin];
   lend_part(q, p->split->part[i].plan, p->split, p);
@@ -245,8 +248,8 @@ static StcStatus look(StcPlan *p, int k, int i) {
 
 /* ---------------------------------------------------------------- rows that parts evaluate */
 
-/* The rows of a reduction's region that a part owns, [lo .. hi] in the dimensions before the last, and what computing
- * them hands to its guarded part: the part's plan for it, and where they go. */
+/* The rows of a reduction's region that a part owns, [lo .. hi] in the dimensions before the last; the part's plan, and
+ * the memory for the values: the argument of compute_own_rows. */
 typedef struct OwnRows {
   StcPlan *q;
   int rank;
@@ -278,7 +281,7 @@ static OwnRows own_rows(StcPlan *p, int k, int i) {
   return x;
 }
 
-/* Computes the values of the rows [lo .. hi], at most REDUCE_BLOCKS of them, into the memory from row number `first`
+/* Computes the values of the rows [lo .. hi], at most REDUCE_BLOCKS of them, and stores them from row number `first`
  * on. */
 static StcStatus compute_rows(const OwnRows *x, const int64_t *lo, const int64_t *hi, int64_t first, int64_t n) {
   StcPlan *q = x->q;
@@ -293,7 +296,7 @@ static StcStatus compute_rows(const OwnRows *x, const int64_t *lo, const int64_t
                                   (size_t)n * sizeof(Const));
 }
 
-/* Computes the rows of lines [lo .. hi] in all dimensions before those of rows, `step` rows of each at once. */
+/* Computes the rows of lines [lo .. hi] in all dimensions before those of rows, `step` rows at once. */
 static StcStatus compute_lines(const OwnRows *x, int64_t *lo, int64_t *hi, int64_t step, int64_t *done) {
   int last = x->rank - 2;
   StcStatus s = STC_OK;
@@ -309,8 +312,8 @@ static StcStatus compute_lines(const OwnRows *x, int64_t *lo, int64_t *hi, int64
   return s;
 }
 
-/* Computes all: several lines at once, if they are short, or some of the rows of one; those of a member for themselves
- * where a grid of three dimensions has members. */
+/* Computes all rows: several lines at once if they are short, else some of the rows of a line. In a grid of three
+ * dimensions with members, rows of different members are separate. */
 static StcStatus compute_own_rows(void *arg) {
   const OwnRows *x = arg;
   int last = x->rank - 2;
@@ -331,7 +334,7 @@ static StcStatus compute_own_rows(void *arg) {
   return s;
 }
 
-/* Has part `i` compute the values of its rows of reduction `k`; nobody waits. */
+/* Issues the computation of the rows of part `i` for reduction `k`, without waiting. */
 static StcStatus look_at_rows(StcPlan *p, int k, int i) {
   OwnRows x = own_rows(p, k, i);
   lend_part(x.q, p->split->part[i].plan, p->split, p);
@@ -340,7 +343,7 @@ static StcStatus look_at_rows(StcPlan *p, int k, int i) {
   return count_rows(&x) ? workspace_guard(&x.q->w, compute_own_rows, &x) : STC_OK;
 }
 
-/* The values of the rows of part `i`, in order, in memory of their own (malloc, in *own). NULL after an error. */
+/* The values of the rows of part `i`, in order, in new memory (malloc, in *own). NULL after an error. */
 static const char *fetch_rows(StcPlan *p, int k, int i, char **own, StcStatus *s) {
   OwnRows x = own_rows(p, k, i);
   size_t bytes = (size_t)count_rows(&x) * sizeof(Const);
@@ -356,8 +359,8 @@ static const char *fetch_rows(StcPlan *p, int k, int i, char **own, StcStatus *s
 
 /* ---------------------------------------------------------------- values of points */
 
-/* The values of watch `k` on part `i`, as an array over *at: in memory of their own (malloc, in *own), or where they
- * are. NULL after an error. */
+/* The values of watch `k` on part `i` as an array *at: in new memory (malloc, in *own), or in their place. NULL after
+ * an error. */
 static const char *fetch_values(StcPlan *p, int k, int i, CellArray *at, char **own, StcStatus *s) {
   StcPlan *q = p->split->watching[k].plan[i - p->split->begin];
   const Slot *slot = field_slot(q, value_field(q));
@@ -376,15 +379,15 @@ static const char *fetch_values(StcPlan *p, int k, int i, CellArray *at, char **
 
 /* ---------------------------------------------------------------- rows */
 
-/* The rows of a region on the points [lo .. hi], whole ones, which parts begin .. end - 1 have together. The rank of
- * part `begin` leads. */
+/* A strip: whole rows of a region on the points [lo .. hi], which parts begin .. end - 1 share. The rank of part
+ * `begin` leads it. */
 typedef struct Strip {
   int begin, end;
   int64_t lo[MAX_RANK], hi[MAX_RANK];
 } Strip;
 
-/* An evaluation. over: its region; values: of the parts of this rank, each over `at`, or of their rows (`given`); rows,
- * n: of the strips that this rank leads, in order. */
+/* An evaluation. over: its region. values: of the parts of this rank, each as an array `at`, or, if `given`, the values
+ * of their rows. rows, n: those of the strips that this rank leads, in order. */
 typedef struct Rows {
   StcPlan *p;
   const Reduction *r;
@@ -411,7 +414,7 @@ static int64_t strip_rows(const Split *s, const Strip *x) {
   return n;
 }
 
-/* What part `i` has of the strip in the last dimension; how many points. */
+/* The points of the strip that part `i` has in the last dimension: the first one; returns their number. */
 static int64_t part_points(const Split *s, const Strip *x, int i, int64_t *first) {
   int d = s->rank - 1;
   int64_t lo = x->lo[d] > s->part[i].lo[d] ? x->lo[d] : s->part[i].lo[d],
@@ -444,7 +447,7 @@ static void each_strip(Rows *r, void (*fn)(Rows *r, const Strip *x, void *user),
   }
 }
 
-/* What part `i`, of this rank, has of row number `k` of the strip. */
+/* The values of row number `k` of the strip on part `i`, which is on this rank. */
 static const Const *row_at(const Rows *r, const Strip *x, int i, int64_t k) {
   const Split *s = r->p->split;
   const CellArray *a = &r->at[i - s->begin];
@@ -461,15 +464,15 @@ static const Const *row_at(const Rows *r, const Strip *x, int i, int64_t k) {
   return (const Const *)(const void *)r->values[i - s->begin] + cell;
 }
 
-/* Copies what part `i`, of this rank, has of `n` rows of the strip from number `first` on to `out`, whose rows are
- * `width` values long. */
+/* Copies the values of `n` rows of the strip from number `first` on that part `i`, on this rank, has to `out`, whose
+ * rows are `width` values long. */
 static void take_rows(const Rows *r, const Strip *x, int i, int64_t first, int64_t n, int64_t width, Const *out) {
   int64_t from, points = part_points(r->p->split, x, i, &from);
   for (int64_t k = 0; k < n; k++)
     memcpy(out + k * width, row_at(r, x, i, first + k), (size_t)points * sizeof *out);
 }
 
-/* Brings `n` rows of the strip together on the rank that leads it, at `lines`, which others do not have. */
+/* Collects `n` rows of the strip on the rank that leads it, at `lines`, which other ranks do not have. */
 static void bring_rows(Rows *r, const Strip *x, int64_t first, int64_t n, int64_t width, Const *lines) {
   const Split *s = r->p->split;
   int leader = s->part[x->begin].rank;
@@ -494,7 +497,7 @@ static void bring_rows(Rows *r, const Strip *x, int64_t first, int64_t n, int64_
   }
 }
 
-/* Computes the values of the strip's rows, on the rank that leads it (an each_strip callback). */
+/* Computes the values of the strip's rows on the rank that leads it (an each_strip callback). */
 static void compute_strip(Rows *r, const Strip *x, void *user) {
   const Split *s = r->p->split;
   int64_t width = x->hi[s->rank - 1] - x->lo[s->rank - 1] + 1, n = strip_rows(s, x),
@@ -532,12 +535,12 @@ static void count_strip(Rows *r, const Strip *x, void *user) {
   count[r->p->split->part[x->begin].rank] += strip_rows(r->p->split, x);
 }
 
-/* Where rows come from, rank by rank, and go to in order of the region. */
+/* For each rank, the next of its rows; and their place in the order of the region. */
 typedef struct Placing {
   Const **from, *to;
 } Placing;
 
-/* Puts the strip's rows where they belong (an each_strip callback; user: a Placing). */
+/* Copies the strip's rows to their places (an each_strip callback; user: a Placing). */
 static void place_strip(Rows *r, const Strip *x, void *user) {
   const Split *s = r->p->split;
   Placing *place = user;
@@ -558,8 +561,8 @@ static void place_strip(Rows *r, const Strip *x, void *user) {
   }
 }
 
-/* All rows' values combined into `n` values, of as many rows each, on rank 0; others send theirs. count: rows by rank,
- * `all` in all. */
+/* Combines the values of all rows into `n` values, of equal numbers of rows, on rank 0; the others send theirs. count:
+ * rows by rank, `all` in total. */
 static void combine_rows(Rows *r, const int64_t *count, int64_t all, int64_t n, Const *values) {
   Net *net = r->p->split->net;
   int size = net ? net->size : 1;
@@ -583,7 +586,7 @@ static void combine_rows(Rows *r, const int64_t *count, int64_t all, int64_t n, 
   free(rows);
 }
 
-/* The reduction's `n` values from those at the points of all parts: the same on all ranks. */
+/* Computes the reduction's `n` values from the values at the points of all parts; they are the same on all ranks. */
 static void reduce_parts(Rows *r, int64_t n, Const *values) {
   Net *net = r->p->split->net;
   int size = net ? net->size : 1;
@@ -602,8 +605,8 @@ static void reduce_parts(Rows *r, int64_t n, Const *values) {
 
 /* ---------------------------------------------------------------- reductions */
 
-/* Number `k` of reductions, probes and updates, no probe, as a reduction. A single point's value stays as it is where
- * an update is over one. */
+/* Number `k` of reductions, probes and updates, which is no probe, as a reduction. The value of an update over a single
+ * point remains as it is. */
 static Reduction reduction_of(const StcPlan *p, int k) {
   const Module *m = p->program->reference;
   if (k < m->nreductions)
@@ -665,7 +668,7 @@ static StcStatus evaluate(StcPlan *p, int k) {
 
 /* ---------------------------------------------------------------- probes */
 
-/* The part that owns the point, -1: none. */
+/* The part that owns the point; -1: none. */
 static int owner_of(const Split *s, const int64_t *at) {
   for (int i = 0; i < s->nparts; i++) {
     bool mine = true;
@@ -689,7 +692,7 @@ static StcStatus fetch_point(StcPlan *p, int k, int i, const int64_t *at, size_t
   return q->device.kind->fetch(&q->device, out, from, size);
 }
 
-/* The coordinates of point number `n` of what the probe looks at. */
+/* The coordinates of point number `n` of the probe. */
 static void probe_point(const StcPlan *p, const Probe *x, int64_t n, int64_t at[MAX_RANK]) {
   const PointList *l = probe_list(p->module, x);
   for (int d = 0; d < p->split->rank; d++)
@@ -698,7 +701,7 @@ static void probe_point(const StcPlan *p, const Probe *x, int64_t n, int64_t at[
     list_point(p->module, l, p->scalars, p->lists.coordinates, n, at);
 }
 
-/* Fills those of the `n` values of a row whose points this rank owns. */
+/* Fills in the values of a row, of `n`, whose points this rank owns. */
 static StcStatus fill_row(StcPlan *p, const Probe *x, int k, int64_t n, size_t size, char *row) {
   StcStatus s = STC_OK;
   int64_t at[MAX_RANK];
@@ -711,7 +714,7 @@ static StcStatus fill_row(StcPlan *p, const Probe *x, int k, int64_t n, size_t s
   return s;
 }
 
-/* Takes each value of a row from the rank that owns its point: `all` has the rows of all ranks. */
+/* Selects each value of a row from the rank that owns its point; `all` has the rows of all ranks. */
 static void join_row(const StcPlan *p, const Probe *x, int64_t n, size_t size, const char *all, char *row) {
   int64_t at[MAX_RANK];
   for (int64_t point = 0; point < n; point++) {
@@ -721,7 +724,7 @@ static void join_row(const StcPlan *p, const Probe *x, int64_t n, size_t size, c
   }
 }
 
-/* Has all ranks see what probe number `i` sees now. */
+/* Records probe number `i` on all ranks now. */
 static StcStatus see(StcPlan *p, int i) {
   Split *split = p->split;
   const Module *m = p->module;
@@ -747,7 +750,7 @@ static StcStatus see(StcPlan *p, int i) {
   return s;
 }
 
-/* ---------------------------------------------------------------- what is due */
+/* ---------------------------------------------------------------- when they are due */
 
 /* Is watch number `k` due now? */
 static bool is_due(const StcPlan *p, int k) {

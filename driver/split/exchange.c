@@ -1,5 +1,6 @@
-/* exchange.c: which cells go from which part to which: for each ghost cell the one part that owns its point. A ghost
- * box is made of what it has in common with each part, so that its corners come from those that own them. */
+/* exchange.c: which cells go from which part to which. Each ghost cell comes from the one part that owns its point. A
+ * box of ghost cells is divided into its intersections with all parts, so that corners come from the parts that own
+ * them. */
 #include "driver/split/split.h"
 
 #include <string.h>
@@ -81,7 +82,7 @@ char *transfer_cells(const StcPlan *p, const Transfer *t, bool sends) {
   return field_memory(&p->split->part[sends ? t->from : t->to], t->field) + (sends ? t->out.from : t->in.to);
 }
 
-/* The runs in bytes, of cells that have `size` of them. */
+/* The same runs in bytes, for cells of `size` bytes. */
 static Runs runs_in_bytes(Runs r, int64_t size) {
   r.n *= size;
   r.from *= size;
@@ -93,7 +94,7 @@ static Runs runs_in_bytes(Runs r, int64_t size) {
   return r;
 }
 
-/* Fills in where the transfer's cells lie. */
+/* Computes the addresses and runs of the transfer's cells. */
 static void place_cells(const Split *s, Transfer *t) {
   const PartPlan *x = &s->part[t->from], *y = &s->part[t->to];
   int64_t size = type_bytes(y->module, y->module->fields[t->field].type), n = size;
@@ -109,8 +110,8 @@ static void place_cells(const Split *s, Transfer *t) {
   t->in = runs_in_bytes(runs_of(s->rank, t->lo, t->hi, &box, &to), size);
 }
 
-/* Leaves of the cells [lo .. hi] of part `y` those that steps from one exchange to the next need: inits that look
- * around may have needed more. */
+/* Restricts the cells [lo .. hi] of part `y` to those that steps between two exchanges need; inits that read other
+ * points may have needed more. */
 static void cells_for_steps(const Split *s, const PartPlan *y, int64_t *lo, int64_t *hi) {
   const GridPart *part = y->module->part;
   for (int d = 0; d < s->rank; d++) {
@@ -122,9 +123,9 @@ static void cells_for_steps(const Split *s, const PartPlan *y, int64_t *lo, int6
   }
 }
 
-/* The transfer of field `field` from part `from`, `turns` times around, to part `to`: of what `steps` need, or of all
- * cells. False if they have nothing in common. Parts that lie beside each other in a dimension that the field does not
- * have give each other nothing: each has its cells itself. */
+/* The transfer of field `field` from part `from`, `turns` times around the rings, to part `to`: of the cells that
+ * `steps` need, or of all. False if there are none. Parts that are neighbours in a dimension that the field lacks
+ * exchange nothing there: each computes the cells itself. */
 static bool find_transfer(const StcPlan *p, int from, int to, int field, bool steps, const int *turns, Transfer *out) {
   const Split *s = p->split;
   const PartPlan *x = &s->part[from], *y = &s->part[to];
@@ -156,8 +157,8 @@ static bool find_transfer(const StcPlan *p, int from, int to, int field, bool st
   return any;
 }
 
-/* Adds the transfers of field `field` from part `from` to part `to`, for `steps` or of all cells: as often around as
- * there are cells for. */
+/* Adds the transfers of field `field` from part `from` to part `to`, of the cells that `steps` need or of all, for each
+ * number of turns around rings with which there are cells. */
 static void add_transfers(StcPlan *p, int from, int to, int field, bool steps) {
   Split *s = p->split;
   bool ring = s->part[to].module->fields[field].ring;

@@ -1,15 +1,15 @@
-/* gather.c: fields whole on rank 0, in the computer's memory, where no rank has the whole grid. Rank 0 asks for one
- * after the other, and the others serve it until it has no more to ask for. Only what is asked for is brought together,
- * and there alone: of a field for pictures no more values than these have pixels, and the limits of all. */
+/* gather.c: collects fields on rank 0, in host memory, where no rank has the whole grid. Rank 0 asks for one after the
+ * other, and the other ranks answer until it asks for no more. Only requested values are collected, and only there: for
+ * a picture of a field, no more values than the picture has pixels, and the limits of all values. */
 #include "driver/split/split.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What rank 0 asks for: a declared field, all of it or (component >= 0) one component, at some of its points: of those
- * in `points` as many in each dimension as `count` says, evenly spaced; field -1: nothing more. seen: what is seen of
- * all `points` is wanted, too. */
+/* A request of rank 0: a declared field, all of it or (component >= 0) one component, at some of its points: of those
+ * in `points`, in each dimension `count`, evenly spaced; field -1: there are no more requests. seen: the limits of the
+ * values at all `points` are requested, too. */
 typedef struct Question {
   int field, component;
   bool seen;
@@ -17,12 +17,12 @@ typedef struct Question {
   int64_t count[MAX_RANK];
 } Question;
 
-/* What a part has of it: points of the grid, and the numbers of the samples that are there. */
+/* The share of a part: points of the grid, and the numbers of the samples among them. */
 typedef struct Answer {
   CellArray own, samples;
 } Answer;
 
-/* The bytes of a point of what is asked for. */
+/* The bytes of the requested values of a point. */
 static int64_t point_bytes(const StcPlan *p, const Question *q) {
   const Declared *d = &p->program->declared[q->field];
   return q->component < 0 ? d->point_bytes : type_size((Type)d->components[q->component].type);
@@ -39,7 +39,8 @@ static int64_t count_points(int rank, const CellArray *a) {
 /* How many points there are in dimension `d` of those that are asked for. */
 static int64_t extent(const Question *q, int d) { return q->points.hi[d] - q->points.lo[d] + 1; }
 
-/* The number of the first sample in dimension `d` that is not before point `at`; the point of sample `k`. */
+/* first_sample: the number of the first sample in dimension `d` that is not before point `at`. sample_point: the point
+ * of sample `k`. */
 static int64_t first_sample(const Question *q, int d, int64_t at) {
   int64_t i = at - q->points.lo[d], n = extent(q, d), c = q->count[d];
   return n == c ? i : (i * c + n - 1) / n;
@@ -49,7 +50,7 @@ static int64_t sample_point(const Question *q, int d, int64_t k) {
   return q->points.lo[d] + (n == c ? k : k * n / c);
 }
 
-/* What part `part` owns of the points that are asked for; false: nothing. */
+/* The share of part `part` of the requested points; false: none. */
 static bool find_answer(const StcPlan *p, const PartPlan *part, const Question *q, Answer *a) {
   bool any = part_own(p, part, q->field, &a->own);
   a->samples = (CellArray){0};
@@ -64,7 +65,7 @@ static bool find_answer(const StcPlan *p, const PartPlan *part, const Question *
   return any;
 }
 
-/* The bytes of the samples; behind them, where that is wanted, stands what is seen of the part. */
+/* The bytes of the samples; after them, if requested, stand the limits of the part's values. */
 static size_t sample_bytes(const StcPlan *p, const Question *q, const Answer *a) {
   size_t bytes = (size_t)(count_points(p->split->rank, &a->samples) * point_bytes(p, q));
   return (bytes + sizeof(double) - 1) / sizeof(double) * sizeof(double);
@@ -75,9 +76,9 @@ static char *room(StcPlan *p, int field, int64_t bytes, StcStatus *s) {
   return split_room(p, p->program->declared[field].name, (size_t)bytes, s);
 }
 
-/* ---------------------------------------------------------------- on the rank that has the part */
+/* ---------------------------------------------------------------- on the rank of the part */
 
-/* Values that are looked at (runs_each). */
+/* Computes limits of values (runs_each). */
 typedef struct Seeing {
   const StcFieldInfo *info;
   const void *values;
@@ -99,10 +100,10 @@ static StcStatus see_run(void *user, int64_t from, int64_t to, int64_t n) {
   return STC_OK;
 }
 
-/* Nothing is seen yet. */
+/* The limits of no values. */
 static const Sight unseen = {INFINITY, -INFINITY, -1};
 
-/* The samples from the part's array `all` of values of `size` bytes at `memory`, side by side into `to`. */
+/* Copies the samples from the part's array `all` of values of `size` bytes at `memory`, contiguously, to `to`. */
 static void take_samples(const Question *q, const Answer *a, int rank, const CellArray *all, const char *memory,
                          int64_t size, char *to) {
   int64_t n = count_points(rank, &a->samples);
@@ -118,7 +119,7 @@ static void take_samples(const Question *q, const Answer *a, int rank, const Cel
   }
 }
 
-/* Are all points asked for? */
+/* Are all points requested? */
 static bool asks_for_all(const Question *q, int rank) {
   bool all = true;
   for (int d = 0; d < rank; d++)
@@ -126,7 +127,7 @@ static bool asks_for_all(const Question *q, int rank) {
   return all;
 }
 
-/* What part `part`, which is here, has of what is asked for, into `to`. */
+/* Writes the share of part `part`, which is on this rank, to `to`. */
 static StcStatus pack(StcPlan *p, const PartPlan *part, const Question *q, const Answer *a, char *to) {
   StcPlan *plan = part->plan;
   int mine = stc_program_find_field(plan->program, p->program->declared[q->field].name), rank = p->split->rank;
@@ -155,7 +156,7 @@ static StcStatus pack(StcPlan *p, const PartPlan *part, const Question *q, const
 
 /* ---------------------------------------------------------------- on rank 0 */
 
-/* Adds what is seen of a part to what is seen of the others. */
+/* Merges the limits of a part into those of the others. */
 static void add_sight(Sight *to, const char *from) {
   Sight x;
   memcpy(&x, from, sizeof x);
@@ -165,8 +166,8 @@ static void add_sight(Sight *to, const char *from) {
     to->nan = x.nan;
 }
 
-/* What part `part` owns to rank 0, and there into the array `data` of all that was asked for. Messages are exchanged
- * whatever has gone wrong. */
+/* Sends the share of part `part` to rank 0, and copies it there into the array `data` of all requested values. Messages
+ * are exchanged even after an error. */
 static StcStatus bring_part(StcPlan *p, const PartPlan *part, const Question *q, char *data, Sight *sight,
                             StcStatus s) {
   Net *net = p->split->net;
@@ -194,7 +195,7 @@ static StcStatus bring_part(StcPlan *p, const PartPlan *part, const Question *q,
   return s;
 }
 
-/* All parts. */
+/* Does this for all parts. */
 static StcStatus bring(StcPlan *p, const Question *q, char *data, Sight *sight) {
   const Split *split = p->split;
   StcStatus s = STC_OK;
@@ -203,7 +204,7 @@ static StcStatus bring(StcPlan *p, const Question *q, char *data, Sight *sight) 
   return split_agree(p, s);
 }
 
-/* Asks all. */
+/* Sends the request to all ranks. */
 static StcStatus ask(StcPlan *p, Question *q, const StcFieldInfo *points, const StcFieldInfo *samples, void *data,
                      Sight *sight) {
   for (int d = 0; d < points->rank; d++) {

@@ -1,12 +1,12 @@
-/* ghosts.c: what the simulator knows of each part's ghost cells: for which level they were exchanged last. It goes by
- * the transfers that there are, so one that is missing, or too small, is found when its cells are used. While inits run
- * it goes by the program as it is written: what of it a part must compute, and which cells it must have for that. */
+/* ghosts.c: the knowledge of the simulator about each part's ghost cells: the exchange that updated them last. It
+ * follows the actual transfers, so it detects a missing or too small one when its cells are used. While inits run it
+ * follows the program as it is written: which values a part must compute, and which cells it must have for that. */
 #include "driver/split/split.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The ghost cells of one part. */
+/* Allocates it for the ghost cells of one part. */
 static StcStatus open_part(StcPlan *p, PartPlan *part) {
   StcPlan *q = part->plan;
   Ghosts *g = ARENA_NEW(p->w.arena, Ghosts);
@@ -59,7 +59,8 @@ void ghosts_scattered(StcPlan *p) {
     ghosts_came_in(p, i);
 }
 
-/* Is element `n` of field `f`, which parts gather, one that part `x` gives others, for `steps` or when it is set? */
+/* Is element `n` of field `f`, which parts gather, one that part `x` sends to others, for `steps` or after it was set?
+ */
 static bool is_given(const PartPlan *x, const Field *f, bool steps, const int64_t *shape, int64_t n) {
   bool given = true;
   for (int d = f->box.rank - 1; d >= 0; d--) {
@@ -84,7 +85,7 @@ void ghosts_restricted(const StcPlan *p) {
   }
 }
 
-/* Notes a run of cells (a runs_each callback). */
+/* Records a run of cells (a runs_each callback). */
 typedef struct Noting {
   int64_t *levels, done;
 } Noting;
@@ -135,14 +136,14 @@ typedef struct InitJudge {
   Const *scalars;
 } InitJudge;
 
-/* Is coordinate `x` of dimension `d` among the cells that the part has of its field `mine`? */
+/* Has the part coordinate `x` of dimension `d` of its field `mine`? */
 static bool has_cell(const InitJudge *j, int mine, int d, int64_t x) {
   int64_t lo[MAX_RANK], hi[MAX_RANK];
   part_cells(j->part, mine, lo, hi);
   return x >= lo[d] && x <= hi[d];
 }
 
-/* The field of the part's module that is field `g` of the program, or the first component of that. */
+/* The field of the part's module for field `g` of the program, or for its first component. */
 static int field_of_part(const InitJudge *j, int g) {
   const Module *m = j->part->module;
   const char *name = j->m->fields[g].name;
@@ -150,7 +151,7 @@ static int field_of_part(const InitJudge *j, int g) {
   return record >= 0 ? m->records[record].first : module_find_field(m, name);
 }
 
-/* Do rings of the part's module go on beyond the edges of dimension `d`, in which a field is periodic? */
+/* Do rings of the part's module continue beyond the edges of dimension `d`, in which a field is periodic? */
 static bool dimension_turns(const InitJudge *j, int d) {
   const Module *m = j->part->module;
   bool turns = false;
@@ -159,7 +160,7 @@ static bool dimension_turns(const InitJudge *j, int d) {
   return turns;
 }
 
-/* Does the part have what the access finds from the cell at `at`? */
+/* Has the part the cell that access `op` reads for the cell at `at`? */
 static bool finds(const InitJudge *j, const Op *op, const int64_t *at) {
   const Field *g = &j->m->fields[op->sym];
   int mine = field_of_part(j, op->sym);
@@ -180,7 +181,7 @@ static bool finds(const InitJudge *j, const Op *op, const int64_t *at) {
   return found;
 }
 
-/* Is the cell at `at`, brought back into the grid if it is of a ring, in the piece's box? */
+/* Is the cell at `at`, mapped into the grid if it is of a ring, in the piece's box? */
 static bool covers(const InitJudge *j, const Piece *piece, bool ring, const int64_t *at) {
   const Split *s = j->p->split;
   for (int d = 0; d < s->rank; d++) {
@@ -194,7 +195,7 @@ static bool covers(const InitJudge *j, const Piece *piece, bool ring, const int6
   return true;
 }
 
-/* What the piece makes of the cell at `at` of a target. */
+/* What the piece stores to the cell at `at` of a target. */
 static InitMakes piece_makes(const InitJudge *j, const Piece *piece, bool ring, const int64_t *at) {
   if (!covers(j, piece, ring, at))
     return INIT_NOTHING;
@@ -204,7 +205,7 @@ static InitMakes piece_makes(const InitJudge *j, const Piece *piece, bool ring, 
   return INIT_VALUE;
 }
 
-/* Is field `field` of the part's module, or what it is a component of, a target of the piece? */
+/* Is field `name` of the part's module, or the composite field that contains it, a target of the piece? */
 static bool is_target(const InitJudge *j, const Piece *piece, const char *name) {
   for (int t = 0; t < piece->ntargets; t++)
     if (strcmp(j->m->fields[piece->targets[t]].name, name) == 0)
@@ -212,7 +213,7 @@ static bool is_target(const InitJudge *j, const Piece *piece, const char *name) 
   return false;
 }
 
-/* Ghosts.init. */
+/* Implements Ghosts.init. */
 static InitMakes judge_init(void *user, Loc loc, int field, const int64_t *at) {
   const InitJudge *j = user;
   const char *name = declared_name(j->part->module, field);

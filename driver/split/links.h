@@ -1,4 +1,4 @@
-/* driver/split/links.h: what a part has for a part of another rank (private to transport-mpi.c and direct.c). */
+/* driver/split/links.h: the links of a part to parts of other ranks (private to transport-mpi.c and direct.c). */
 #ifndef STC_SPLIT_LINKS_H
 #define STC_SPLIT_LINKS_H
 
@@ -6,21 +6,21 @@
 
 #include <stdatomic.h>
 
-/* What both ends of a direct link see, in pinned memory, each in a line of its own: the last exchange whose
- * cells are in the memory of the part that gets them, and the last whose cells have been taken out of there.
- * closed: the rank that sends has let go of that memory. */
+/* State of a direct link that both ends see, in pinned memory; each member has a cache line of its own. The number of
+ * the last exchange whose cells have arrived in the memory of the receiving part, and of the last one whose cells have
+ * been copied out of it. closed: the sending rank has closed that memory. */
 typedef struct LinkFlags {
   _Alignas(64) _Atomic uint32_t there;
   _Alignas(64) _Atomic uint32_t taken;
   _Alignas(64) _Atomic uint32_t closed;
 } LinkFlags;
 
-/* The cells between two parts of which one is here, `bytes` long. memory: here, NULL: MPI takes staging; staging: on
- * the part's device, NULL where cells go straight to or from the memory. pinned: the memory is the device's to give
- * back. shared: it is the sender's, both see it, and there is as much again behind it: exchanges take the one and the
- * other in turn, so that one may be filled while the other is still being emptied; messages are empty. direct: there is
- * no memory and no message; staging is on the device of the part that gets the cells, the other one's device writes
- * there, and both look at `flags`. */
+/* The link of two parts, one of which is on this rank, for `bytes` bytes of cells. memory: host memory for the message
+ * on this rank; NULL: MPI uses staging. staging: memory on the part's device; NULL: cells are copied directly to or
+ * from the host memory. pinned: the device must free the memory. shared: the memory is the sender's, and both ranks see
+ * it; it has twice the size, and exchanges use the halves in turn, so that one half can be filled while the other is
+ * still read; messages are empty. direct: there is no host memory and no message; staging is on the device of the
+ * receiving part, the other part's device writes to it, and both use `flags`. */
 typedef struct Link {
   int from, to;
   size_t bytes;
@@ -29,10 +29,11 @@ typedef struct Link {
   LinkFlags *flags;
 } Link;
 
-/* The links of a plan and the messages of an exchange. flows: all devices of parts here carry their cells by
- * themselves; beside: some cells go between parts of this rank. segment: of each rank; NULL: none are shared; turn:
- * which half of shared memory is for the next exchange. ndirect: links that are; flags: of each rank, where theirs
- * are; count: exchanges so far, that of trying them is the first; given_up: no more is to be expected of this rank. */
+/* The links of a plan and the messages of an exchange. flows: all devices of parts on this rank transfer their cells
+ * themselves. beside: some cells go between parts of this rank. segment: of each rank; NULL: none are shared. turn: the
+ * half of shared memory for the next exchange. ndirect: the number of direct links. flags: for each rank, the memory of
+ * its flags. count: the number of exchanges so far, where the trial of the links is the first. given_up: this rank
+ * sends nothing any more. */
 typedef struct MpiState {
   int n, nmessages, turn, ndirect;
   bool flows, beside, given_up;
@@ -44,26 +45,30 @@ typedef struct MpiState {
 
 /* transport-mpi.c: */
 
-/* The part of the link that is here, and whether it sends; the rank at the other end. */
+/* link_part: the part of the link that is on this rank. link_sends: does it send? link_peer: the rank at the other end.
+ */
 const PartPlan *link_part(const Split *s, const Link *l);
 bool link_sends(const Split *s, const Link *l);
 int link_peer(const Split *s, const Link *l);
-/* Has both ends of each link know the `size` bytes that the other one has for it; of the n-th they are the n-th. */
+/* Exchanges `size` bytes between the ends of each link: the n-th piece of `mine` goes to the other end of link n, whose
+ * piece becomes the n-th of `theirs`. */
 void links_tell(StcPlan *p, const MpiState *m, void *mine, void *theirs, size_t size);
-/* Pins all segments that are seen here; those that cannot be are seen no more. Lets go of them. */
+/* segments_pin: pins all segments that this rank sees, and closes those that cannot be pinned. segments_unpin: unpins
+ * them. */
 void segments_pin(const Split *s, Segment *segment);
 void segments_unpin(const Split *s, Segment *segment);
 
 /* direct.c: */
 
-/* All ranks, if all flow: has links between GPUs of one machine go from GPU to GPU, where that can be. */
+/* All ranks call it, if all of them flow: makes links between GPUs of one machine direct where that is possible. */
 void direct_open(StcPlan *p, MpiState *m);
-/* In the part's LANE_SEND, before and behind its own work on the cells of this exchange. */
+/* direct_begin, direct_end: issued in the part's LANE_SEND, before and after the part's own work on the cells of this
+ * exchange. */
 StcStatus direct_begin(StcPlan *p, const Link *l);
 StcStatus direct_end(StcPlan *p, const Link *l);
-/* This rank cannot go on: has nobody wait for it any more. */
+/* This rank cannot continue: ensures that no other rank waits for it. */
 void direct_give_up(StcPlan *p, MpiState *m);
-/* Gives back what the direct links took, and the flags of all. */
+/* Frees the memory of direct links, and the flags of all links. */
 void direct_close_links(StcPlan *p, const MpiState *m);
 void direct_close(StcPlan *p, MpiState *m);
 

@@ -1,13 +1,13 @@
-/* lists.c: lists of points that injects use where no rank has the whole grid. Every rank has all coordinates, and so
- * all points: it makes of them what its parts have of the list's field (PointList), ghost cells too, and the array of
- * points at one place. What is wrong with them all ranks find alike. */
+/* lists.c: lists of points that injects use, where no rank has the whole grid. Every rank has all coordinates, and so
+ * all points; from them it computes its parts' cells of the list's field (PointList), including ghost cells, and the
+ * array of points at one place. All ranks detect the same errors. */
 #include "driver/split/split.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A list being filled: its points in order of their places, how many they are, and for each the number of the next one
- * at the same place, 1 + it, or 0 (`next`, may be NULL). */
+/* A list that is being filled: its points sorted by place, their number, and for each 1 + the number of the next one at
+ * the same place, or 0 (`next`, may be NULL). */
 typedef struct Filling {
   StcPlan *p;
   const PointList *l;
@@ -16,8 +16,8 @@ typedef struct Filling {
   int32_t *next;
 } Filling;
 
-/* Puts point number `n`, the first at place `at`, where part `part` has it, into its cells [lo .. hi] at `index`: in a
- * ring beyond the edges of the grid, too. */
+/* Stores point number `n`, the first at place `at`, to the cells [lo .. hi] of part `part` at `index`, if it is among
+ * them; in a ring also beyond the edges of the grid. */
 static void put_point(const Filling *x, bool ring, const CellArray *a, int64_t n, const int64_t *at, int32_t *index) {
   const Split *s = x->p->split;
   int most[MAX_RANK] = {0}, turns[MAX_RANK] = {0};
@@ -38,7 +38,7 @@ static void put_point(const Filling *x, bool ring, const CellArray *a, int64_t n
   } while (next_turns(s->rank, most, turns));
 }
 
-/* Gives part `part` its cells of the list's field, if it has that, and the array. */
+/* Gives part `part` its cells of the list's field, if it has that field, and the array. */
 static StcStatus give_part(const Filling *x, const PartPlan *part) {
   StcPlan *p = x->p, *q = part->plan;
   int f = module_find_field(part->module, x->l->name), array = -1;
@@ -70,7 +70,7 @@ static void chain(const Filling *x) {
       x->next[x->points[i].point] = (int32_t)(x->points[i + 1].point + 1);
 }
 
-/* Has all parts of this rank know list number `i`. */
+/* Fills list number `i` for all parts of this rank. */
 static StcStatus fill(StcPlan *p, int i) {
   const PointList *l = &p->module->lists[i];
   int64_t n = list_length(p->module, l, p->scalars);
@@ -90,7 +90,7 @@ static StcStatus fill(StcPlan *p, int i) {
   return s;
 }
 
-/* Are all coordinates of the list there? */
+/* Have all coordinates of the list been set? */
 static bool is_given(const StcPlan *p, const PointList *l) {
   bool given = true;
   for (int d = 0; d < p->split->rank; d++)

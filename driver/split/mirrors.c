@@ -1,25 +1,26 @@
-/* mirrors.c: launches that store to the ghost cells of other parts by themselves (pass mirror-stores), where their
- * devices reach each other's memory. The last launch before an exchange stores what the part owns; rows that other
- * parts have as ghost cells it stores to them, too, and nothing is left to send.
+/* mirrors.c: launches that store to the ghost cells of other parts themselves (pass mirror-stores), if their devices
+ * can access each other's memory. The last launch before an exchange stores what the part owns; it stores rows that
+ * other parts hold as ghost cells to these parts, too, and nothing is left to send.
  *
- * What that relies on: the launch writes all fields that are exchanged, into memory that it does not read, and which
- * nothing before it in its sequence has written since it was read last. Then the other part has no use for these cells
- * while it makes the same launch; it may have before. So the launch waits for all that the parts to which it stores
- * were given before theirs, and what comes behind it waits for those that store to its part:
+ * This requires that the launch writes all fields that are exchanged, to memory that it does not read, and that nothing
+ * before it in its sequence has written since it was read last. Then the other part does not use these cells during the
+ * same launch; before that it may use them. So the launch waits for all work that was issued before it to the parts to
+ * which it stores, and later work waits for the launches that store to its part:
  *
  *     part 0:  launch k-1 . launch k, stores to part 1 . launch k+1
  *     part 1:  launch k-1 . launch k, stores to part 0 . launch k+1      (.: each waits for the other)
  *
- * Cells that launches do not store, those of edges that stay as they are, are in both copies of a field once each copy
- * was exchanged as always; until then that is done. All other exchanges are as without. */
+ * Cells that launches do not store, such as those at edges that never change, are valid in both copies of a field once
+ * each copy has been exchanged in the usual way; until then, that is done. All other exchanges are as without mirrors.
+ */
 #include "driver/split/split.h"
 #include "passes/base/tuning.h"
 
 #include <string.h>
 
-/* What plans with such launches have. dimension: the one that is cut.
- * whole: by slot, has an exchange brought all of it up to date since mirrors_begin; sent: there was one since the last
- * launch that stored; exchanges: how many there were. values: by part here, by slot. */
+/* The state of a plan with such launches. dimension: the one that is cut. whole: by slot, has an exchange updated all
+ * of it since mirrors_begin? sent: there was an exchange since the last launch that stored. exchanges: their number.
+ * values: by part of this rank, by slot. */
 typedef struct Mirrors {
   int dimension;
   bool *whole;
@@ -28,10 +29,10 @@ typedef struct Mirrors {
   Mirror **values;
 } Mirrors;
 
-/* So many exchanges bring all copies of fields up to date, or nothing does. */
+/* If all copies of fields are not valid after this number of exchanges, they never are. */
 enum { ENOUGH_EXCHANGES = 8 };
 
-/* Is a part so small that all blocks of a launch may run at once? */
+/* Are all parts so small that all blocks of a launch may run at once? */
 static bool are_small(const Split *s) {
   double points = 1;
   for (int d = 0; d < s->rank; d++)
@@ -48,19 +49,18 @@ bool mirrors_wanted(const StcPlan *p) {
   return cut == 1 && alone && !s->turns && p->device.kind->reaches && (asked || (!s->by && are_small(s)));
 }
 
-/* ---------------------------------------------------------------- where cells go */
+/* ---------------------------------------------------------------- destinations of cells */
 
-/* Do the points of dimension `d` of the field have memory of the same shape in both parts, all of which goes with the
- * transfer? */
+/* Has dimension `d` of the field the same shape in memory in both parts, all of which belongs to the transfer? */
 static bool is_same(const Transfer *t, const CellArray *x, const CellArray *y, int d) {
   return x->lo[d] == y->lo[d] && x->hi[d] == y->hi[d] && t->lo[d] == y->lo[d] && t->hi[d] == y->hi[d] && !t->shift[d];
 }
 
-/* Does the part that gets the transfer lie below the one that sends it? */
+/* Is the receiving part below the sending one? */
 static bool goes_down(const StcPlan *p, const Transfer *t, int d) { return t->lo[d] > p->split->part[t->to].hi[d]; }
 
-/* Are the transfer's cells all that the part has from its end on, so many rows, and are they as far from each other as
- * they are in the part that gets them? */
+/* Are the transfer's cells all rows that the part has at this end, and do they have the same distances from each other
+ * as in the receiving part? */
 static bool is_end(const StcPlan *p, const Transfer *t, int d) {
   const PartPlan *from = &p->split->part[t->from], *to = &p->split->part[t->to];
   const Field *f = &from->module->fields[t->field];
@@ -76,8 +76,8 @@ static bool is_end(const StcPlan *p, const Transfer *t, int d) {
   return goes_down(p, t, d) ? t->lo[d] - t->shift[d] == lo : t->hi[d] < to->lo[d] && t->hi[d] - t->shift[d] == hi;
 }
 
-/* The bytes that all stores to field `f` which kernels make to other parts must be a multiple of apart; 0: there are
- * kernels that store to this part alone. */
+/* The number of bytes of which the distance of all stores of kernels to field `f` of other parts must be a multiple; 0:
+ * there are kernels that store only to this part. */
 static int64_t step_of_stores(const StcPlan *q, int f) {
   const Module *m = q->build->code.module;
   int64_t step = 0;
@@ -92,8 +92,8 @@ static int64_t step_of_stores(const StcPlan *q, int f) {
   return step;
 }
 
-/* By how many bytes more two cells of the field that lie beside each other along dimension 0 are apart in the part that
- * gets the transfer than in the one that sends it; 0: dimension 0 is cut, and all cells are as far apart. */
+/* The difference, in bytes, between the distance of neighbouring cells along dimension 0 in the receiving part and in
+ * the sending part; 0: dimension 0 is cut, and the distances are equal. */
 static int64_t row_more(const StcPlan *p, const Transfer *t, int d) {
   const PartPlan *from = &p->split->part[t->from], *to = &p->split->part[t->to];
   const Field *f = &from->module->fields[t->field];
@@ -106,7 +106,7 @@ static int64_t row_more(const StcPlan *p, const Transfer *t, int d) {
   return d ? there - here : 0;
 }
 
-/* May launches make the transfer by themselves? */
+/* Can launches make the transfer themselves? */
 static bool can_store(const StcPlan *p, const Transfer *t, int d) {
   const Split *s = p->split;
   StcPlan *from = s->part[t->from].plan, *to = s->part[t->to].plan;
@@ -117,7 +117,7 @@ static bool can_store(const StcPlan *p, const Transfer *t, int d) {
          from->device.kind->reaches(&from->device, &to->device);
 }
 
-/* Has each part at most one other to store a field to on either side? */
+/* Has each part at most one other part on either side to which it stores a field? */
 static bool are_single(const StcPlan *p, int d) {
   const Split *s = p->split;
   for (int i = 0; i < s->ntransfers; i++)
@@ -129,7 +129,7 @@ static bool are_single(const StcPlan *p, int d) {
   return true;
 }
 
-/* Is the memory of all parts here the same but for its size? */
+/* Is the memory of all parts of this rank of the same kind, except for its size? */
 static bool are_alike(const Split *s) {
   const PlanMemory *first = &s->part[s->begin].plan->memory;
   bool same = true;
@@ -142,7 +142,7 @@ static bool are_alike(const Split *s) {
   return same;
 }
 
-/* Would the last launch before an exchange be made in windows on all parts, so that copies go beside it? */
+/* Would the last launch before an exchange be divided into windows on all parts, so that copies run beside it? */
 static bool are_apart(StcPlan *p) {
   const Split *s = p->split;
   bool apart = true;
@@ -175,10 +175,10 @@ void mirrors_open(StcPlan *p) {
 
 /* ---------------------------------------------------------------- which launches */
 
-/* What launches before the one at hand have done with a slot last. */
+/* The last access of earlier launches to a slot. */
 typedef enum Touch { TOUCH_NONE, TOUCH_READ, TOUCH_WRITTEN } Touch;
 
-/* Notes what launch `named` of the part does with slots, as buffers stand for slots `at`. */
+/* Records the accesses of launch `named` of the part to slots, when buffers stand for slots `at`. */
 static void touch_slots(const StcPlan *q, const Const *scalars, int named, const int32_t *at, Touch *slots) {
   const Module *m = q->build->code.module;
   const Kernel *k = &m->kernels[kernel_chosen(m, named, scalars)];
@@ -188,7 +188,7 @@ static void touch_slots(const StcPlan *q, const Const *scalars, int named, const
         slots[at[k->args[a].index]] = pass ? TOUCH_WRITTEN : TOUCH_READ;
 }
 
-/* Has the kernel that launching `named` comes to mirrors of all buffers that stand for the slot and that it writes? */
+/* Has the kernel that runs for `named` mirrors of all buffers that stand for the slot and that it writes? */
 static bool mirrors_slot(const StcPlan *q, const Const *scalars, int named, const int32_t *at, int32_t slot) {
   const Module *m = q->build->code.module;
   const Kernel *k = &m->kernels[kernel_chosen(m, named, scalars)];
@@ -213,8 +213,9 @@ static int present_buffer(const Module *m, int field) {
   return found;
 }
 
-/* Does the last launch of the sequence, and do those beside it, write the field that is behind it in slot `slot`, as
- * the comment at the top has it? at: what buffers stand for then; before: what those before have done. */
+/* Does the last launch of the sequence, with those beside it, write the field that is in slot `slot` after it, under
+ * the conditions at the head of this file? at: what buffers stand for then; before: the accesses of earlier launches.
+ */
 static bool stores_all(const StcPlan *q, const Windows *w, const int32_t *at, const Touch *before, int32_t slot) {
   const HostSeq *seq = w->seq;
   bool reads = false, writes = false, mirrors = true;
@@ -231,7 +232,7 @@ static bool stores_all(const StcPlan *q, const Windows *w, const int32_t *at, co
   return writes && !reads && mirrors && before[slot] != TOUCH_WRITTEN;
 }
 
-/* Does it so all fields that are exchanged, in part `i`? */
+/* Is this so for all fields that are exchanged, in part `i`? */
 static bool check_sequence(const StcPlan *p, int i, const Windows *w) {
   const Split *s = p->split;
   const StcPlan *q = s->part[i].plan;
@@ -261,7 +262,7 @@ static bool check_sequence(const StcPlan *p, int i, const Windows *w) {
   return all;
 }
 
-/* Do the last of `steps` steps on part `i` end with such a launch? */
+/* Do the last of `steps` steps of part `i` end with such a launch? */
 static bool ends_well(StcPlan *p, int i, int64_t steps) {
   Windows *w = (Windows *)windows_whole(p, i, steps);
   if (w && !w->checked) {
@@ -271,7 +272,7 @@ static bool ends_well(StcPlan *p, int i, int64_t steps) {
   return w && w->mirrors;
 }
 
-/* Are all parts at the same place: do their buffers stand for the same slots, and is nothing of them lent? */
+/* Are all parts in the same state: do their buffers stand for the same slots, and is none of them lent? */
 static bool are_in_step(const Split *s) {
   const StcPlan *first = s->part[s->begin].plan;
   bool same = true;
@@ -284,7 +285,7 @@ static bool are_in_step(const Split *s) {
   return same;
 }
 
-/* Have the fields' memory behind `steps` more steps all cells that no launch stores? */
+/* Will the memory of all fields after `steps` more steps hold valid values in all cells that no launch stores? */
 static bool are_whole(const StcPlan *p, int64_t steps) {
   const Split *s = p->split;
   const StcPlan *q = s->part[s->begin].plan;
@@ -346,9 +347,9 @@ bool mirrors_can(StcPlan *p, int64_t steps) {
   return can && are_whole(p, steps);
 }
 
-/* ---------------------------------------------------------------- making them */
+/* ---------------------------------------------------------------- making the steps */
 
-/* Does part `x` send something to part `y`? */
+/* Does part `x` send cells to part `y`? */
 static bool sends_to(const Split *s, int x, int y) {
   bool any = false;
   for (int i = 0; i < s->ntransfers && !any; i++)
@@ -356,8 +357,8 @@ static bool sends_to(const Split *s, int x, int y) {
   return any;
 }
 
-/* The main lanes of all parts come to their marks. Then those of parts that send wait for those that get the cells, and
- * if `both`, the other way round, too. */
+/* Marks the main lanes of all parts. Then the lanes of sending parts wait for those of the receivers, and, if `both`,
+ * the other way round, too. */
 static StcStatus meet(const StcPlan *p, bool both) {
   const Split *s = p->split;
   StcStatus st = STC_OK;
@@ -372,7 +373,7 @@ static StcStatus meet(const StcPlan *p, bool both) {
   return st;
 }
 
-/* Where the launch of part `i` that comes next stores what it stores to each slot. */
+/* For the next launch of part `i`: the destinations of its stores to each slot. */
 static const Mirror *find_mirrors(const StcPlan *p, int i) {
   const Split *s = p->split;
   const StcPlan *q = s->part[i].plan;
@@ -402,7 +403,7 @@ static const Mirror *find_mirrors(const StcPlan *p, int i) {
   return values;
 }
 
-/* The last launch of part `i`. */
+/* Makes the last launch of part `i`. */
 static StcStatus end_part(StcPlan *p, int i) {
   StcPlan *q = p->split->part[i].plan;
   q->run.mirrors = find_mirrors(p, i);
@@ -414,7 +415,7 @@ static StcStatus end_part(StcPlan *p, int i) {
 StcStatus mirrors_run(StcPlan *p, int64_t steps) {
   Split *s = p->split;
   StcStatus st = STC_OK;
-  bool any = s->mirrors->sent; /* copies wait for no more of a launch than is in their way */
+  bool any = s->mirrors->sent; /* copies wait only for the part of a launch that they depend on */
   s->mirrors->sent = false;
   for (int i = s->begin; i < s->end && !st; i++) {
     st = windows_begin(p, i, steps, &any);

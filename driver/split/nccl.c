@@ -1,10 +1,10 @@
-/* nccl.c: opening libnccl.so.2, and what its errors are called; see nccl.h. */
+/* nccl.c: loads libnccl.so.2, and describes its errors; see nccl.h. */
 #include "driver/split/nccl.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
-/* Where each entry point goes. */
+/* The entry points and the members of Nccl for them. */
 static const struct Entry {
   const char *name;
   size_t offset;

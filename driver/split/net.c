@@ -1,5 +1,5 @@
-/* net.c: joining the ranks of a run: whether there are any, the module that knows how (net.h), and what all of them
- * must agree on. */
+/* net.c: joins the ranks of a run: whether there are several, the module that connects them (net.h), and agreement
+ * among them. */
 #include "driver/split/split.h"
 
 #include <dlfcn.h>
@@ -11,8 +11,8 @@
 
 /* ---------------------------------------------------------------- how this process was started */
 
-/* A launcher sets these for each process that it starts: their number (NULL: it does not say), and another variable
- * that must be there. */
+/* The environment variables that launchers set for each process: the number of processes (NULL: it is not given), and
+ * another one that must be set. */
 static const struct Launcher {
   const char *name, *size, *other;
 } launchers[] = {
@@ -44,10 +44,10 @@ int net_launched_rank(void) {
 
 /* ---------------------------------------------------------------- the module */
 
-/* Where the module may be, from the folder in which stc or libstc lies. */
+/* The folders for the module, relative to that of stc or libstc. */
 static const char *const module_places[] = {"", "stc/", "../lib/stc/", "../lib64/stc/", "../lib/x86_64-linux-gnu/stc/"};
 
-/* The folder of the program or library that this function is in, with a slash at its end. */
+/* The folder of the program or library that contains this function, with a slash at its end. */
 static void find_folder(char folder[PATH_MAX]) {
   Dl_info info = {0};
   char path[PATH_MAX];
@@ -59,7 +59,7 @@ static void find_folder(char folder[PATH_MAX]) {
   snprintf(folder, PATH_MAX, "%.*s", slash ? (int)(slash - path + 1) : 0, path);
 }
 
-/* The module's file, into `path`: `asked`, else $STC_MPI, else where it lies beside stc. False: there is none. */
+/* The module's file, in `path`: `asked`, else $STC_MPI, else the one in the usual folders. False: there is none. */
 static bool find_module(const char *asked, char path[2 * PATH_MAX]) {
   char folder[PATH_MAX];
   const char *named = asked ? asked : getenv("STC_MPI");
@@ -74,7 +74,7 @@ static bool find_module(const char *asked, char path[2 * PATH_MAX]) {
   return false;
 }
 
-/* Reports that several processes were started and cannot find each other. */
+/* Reports that several processes were started but cannot be connected. */
 static StcStatus no_module(StcContext *c) {
   char folder[PATH_MAX], processes[64] = "several processes";
   const char *by = "";
@@ -95,7 +95,7 @@ static StcStatus no_module(StcContext *c) {
          STC_DEVICE;
 }
 
-/* Opens the module; NULL after an error. It stays: MPI libraries are not made to be closed. */
+/* Loads the module; NULL after an error. It is never unloaded, because MPI libraries do not support that. */
 static const NetModule *open_module(StcContext *c, const char *asked) {
   char path[2 * PATH_MAX];
   if (!find_module(asked, path))
@@ -112,7 +112,7 @@ static const NetModule *open_module(StcContext *c, const char *asked) {
   return m;
 }
 
-/* Checks that the MPI of the module sees as many processes as were started. */
+/* Checks that the module's MPI has as many processes as were started. */
 static bool check_size(StcContext *c, const Net *net) {
   int size;
   const char *by = "";
@@ -144,7 +144,7 @@ StcStatus net_open(StcContext *c, const char *module, void *communicator, Net **
   return STC_OK;
 }
 
-/* Net of a rank alone: nothing is sent, and what is gathered is its own. */
+/* The functions of a group of one rank: nothing is sent, and it gathers only its own bytes. */
 static void alone_start(Net *net, int n, const NetMessage *messages) { (void)net, (void)n, (void)messages; }
 static void alone_nothing(Net *net) { (void)net; }
 static void alone_broadcast(Net *net, void *data, size_t size, int from) {
@@ -189,7 +189,7 @@ void net_close(Net *net) {
   free(net);
 }
 
-/* ---------------------------------------------------------------- agreeing */
+/* ---------------------------------------------------------------- agreement */
 
 StcStatus net_agree(Net *net, StcStatus mine, int *who) {
   *who = 0;
@@ -214,8 +214,8 @@ StcStatus ranks_agree(StcContext *c, Net *net, StcStatus mine) {
 
 StcStatus split_agree(StcPlan *p, StcStatus s) { return ranks_agree(p->w.context, p->split->net, s); }
 
-/* Ends all ranks, this one too. Those of the command that do not speak keep their messages, so it is said once more
- * here. */
+/* Ends all ranks, including this one. Ranks of the command that print no messages keep them, so the message is printed
+ * here once more. */
 static _Noreturn void die(StcContext *c, Net *net, const char *what) {
   if (c->command && net->rank > 0)
     fprintf(stderr, "stc: on rank %d of %d:\nstc: error: %s\n", net->rank, net->size, what);
@@ -251,7 +251,7 @@ StcStatus net_leave(StcContext *c, Net *net, bool agreed, StcStatus s) {
   return s;
 }
 
-/* The cores that a process may use, and on which machine. */
+/* The cores that a process may use, and its machine. */
 typedef struct Cores {
   char machine[256];
   cpu_set_t set;

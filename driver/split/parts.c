@@ -1,8 +1,8 @@
-/* parts.c: what a part is: which points it owns and which cells it has of a field, what it gives others, its name in
- * messages. */
+/* parts.c: a part: the points that it owns, the cells of a field that it has, those that it sends to others, its name
+ * in messages. */
 #include "driver/split/split.h"
 
-/* The first parts have one point more where they cannot all have as many. */
+/* If parts cannot all have the same number of points, the first ones have one more. */
 void split_part_range(const Split *s, int d, int64_t parts, int64_t i, int64_t *lo, int64_t *hi) {
   if (s->cuts[d]) {
     *lo = s->cuts[d][i];

@@ -1,6 +1,6 @@
-/* driver/split/peers.c: which ranks are still there: those of this machine as this rank sees them, those of others as
- * their machines tell (ring.h). Neither Open MPI nor MPICH tells the others of a rank that was killed: they wait for
- * its messages until the launcher ends them, too, if it does. */
+/* driver/split/peers.c: detects ranks that have ended: those of this machine directly, those of others by news from
+ * their machines (ring.h). Neither Open MPI nor MPICH informs the other ranks when one is killed: they wait for its
+ * messages until the launcher ends them, too, if it does. */
 #include "driver/split/ring.h"
 #include "driver/split/split.h"
 
@@ -15,11 +15,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* How long, in milliseconds, the launcher has to end the ranks that are left. */
+/* The time in milliseconds that the launcher has to end the remaining ranks. */
 enum { LAUNCHER_HAS = 10000 };
 
-/* What ranks tell each other of themselves: where process numbers mean the same (a boot of a machine, and a namespace
- * in it), theirs, and the socket on which it is told news (ring.h). */
+/* What ranks send to each other: a scope in which process numbers are unique (a boot of a machine, and a namespace),
+ * the process number, and the socket for news (ring.h). */
 typedef struct Peer {
   char boot[40], host[64];
   uint64_t space;
@@ -28,8 +28,8 @@ typedef struct Peer {
   socklen_t length;
 } Peer;
 
-/* ends[i] waits for the end of rank i (pidfd_open; -1: not known of), behind them that of `ends[size]` for what the
- * socket brings, then those of the ring, if there is one. machine: ring_open. */
+/* ends[i] waits for the end of rank i (pidfd_open; -1: unknown); ends[size] waits for the socket; the entries after
+ * that are those of the ring, if there is one. machine: see ring_open. */
 struct Peers {
   int rank, size;
   pthread_t thread;
@@ -39,7 +39,7 @@ struct Peers {
   struct pollfd *ends;
 };
 
-/* What this rank tells of itself; its socket. */
+/* Fills in this rank's data; returns its socket. */
 static int describe(Peer *p) {
   struct stat space;
   int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
@@ -61,10 +61,10 @@ static int describe(Peer *p) {
   return fd;
 }
 
-/* Are two ranks on one computer, perhaps in containers of their own? */
+/* Are two ranks on one computer, possibly in different containers? */
 static bool is_beside(const Peer *a, const Peer *b) { return a->boot[0] && strcmp(a->boot, b->boot) == 0; }
 
-/* Are two ranks on one machine, such that they see each other's processes? */
+/* Are two ranks on one machine, so that they can see each other's processes? */
 static bool is_near(const Peer *a, const Peer *b) {
   return a->space && a->space == b->space && a->length && b->length && is_beside(a, b);
 }
@@ -72,7 +72,7 @@ static bool is_near(const Peer *a, const Peer *b) {
 /* Is rank `i` another one of this machine? */
 static bool is_seen(const Peers *p, int i) { return i != p->rank && p->machine[i] == p->machine[p->rank]; }
 
-/* Says that a rank has ended. */
+/* Reports that a rank has ended. */
 static void speak(const Peers *p, int64_t gone) {
   const Peer *of = &p->all[gone];
   fprintf(stderr,
@@ -82,7 +82,8 @@ static void speak(const Peers *p, int64_t gone) {
   fflush(stderr);
 }
 
-/* Which rank of this machine has ended, as poll has found; NEWS_NONE: none. `*first`: is this rank the lowest left? */
+/* The rank of this machine that has ended, according to poll; NEWS_NONE: none. `*first`: is this rank the lowest that
+ * is left? */
 static int64_t see(const Peers *p, bool *first) {
   int64_t gone = NEWS_NONE;
   *first = true;
@@ -94,7 +95,7 @@ static int64_t see(const Peers *p, bool *first) {
   return gone;
 }
 
-/* Tells rank `i` of this machine. */
+/* Sends news to rank `i` of this machine. */
 static void tell(const Peers *p, int i, int64_t news) {
   const Peer *to = &p->all[i];
   while (sendto(p->ends[p->size].fd, &news, sizeof news, 0, (const struct sockaddr *)&to->at, to->length) < 0 &&
@@ -102,14 +103,14 @@ static void tell(const Peers *p, int i, int64_t news) {
     ;
 }
 
-/* Tells the others of this machine. */
+/* Sends news to the other ranks of this machine. */
 static void tell_near(const Peers *p, int64_t news) {
   for (int i = 0; i < p->size; i++)
     if (is_seen(p, i))
       tell(p, i, news);
 }
 
-/* Waits for news, and tells those who cannot know them. `*speaks`: is it for this rank to say them? */
+/* Waits for news, and forwards them to those that cannot know them. `*speaks`: must this rank report them? */
 static int64_t hear(Peers *p, bool *speaks) {
   struct pollfd *told = &p->ends[p->size], *ring = told + 1;
   int64_t news = NEWS_NONE;
@@ -132,7 +133,7 @@ static int64_t hear(Peers *p, bool *speaks) {
   return news;
 }
 
-/* The thread's life: until this or another rank ends by itself, or another one just so. */
+/* The thread: runs until this or another rank ends, by itself or without notice. */
 static void *watch(void *arg) {
   Peers *p = arg;
   bool speaks;
@@ -146,7 +147,7 @@ static void *watch(void *arg) {
   return NULL;
 }
 
-/* Gives back all that it has. */
+/* Frees everything. */
 static void discard(Peers *p) {
   for (int i = 0; i <= p->size; i++)
     if (p->ends[i].fd >= 0)
@@ -158,7 +159,7 @@ static void discard(Peers *p) {
   free(p);
 }
 
-/* Opens what tells of the ends of the others; how many. */
+/* Opens descriptors for the ends of the other ranks; returns their number. */
 static int open_ends(Peers *p, int socket) {
   int seen = 0;
   p->ends[p->size] = (struct pollfd){.fd = socket, .events = POLLIN};
@@ -170,7 +171,7 @@ static int open_ends(Peers *p, int socket) {
   return seen;
 }
 
-/* Finds the machines that the ranks are on, and those on this computer. */
+/* Finds the machine of each rank, and the ranks on this computer. */
 static void find_machines(Peers *p, bool *beside) {
   for (int i = 0; i < p->size; i++) {
     int j = 0;
@@ -203,7 +204,7 @@ void peers_watch(Net *net) {
     discard(p);
 }
 
-/* Ends the watching, with news for this rank. */
+/* Stops the thread, by sending news to this rank. */
 static void stop(Net *net, int64_t news) {
   Peers *p = net->peers;
   net->peers = NULL;

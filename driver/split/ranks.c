@@ -1,11 +1,11 @@
-/* ranks.c: the interface of plans over several processes: making them, and the fields of parts where no rank has the
- * whole grid. */
+/* ranks.c: the interface of plans over several processes: making them, and access to the fields of parts where no rank
+ * has the whole grid. */
 #include "driver/split/split.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What all ranks must make a plan of, as text: what stc_plan_new_ranks hands to its guarded part. */
+/* The arguments that must be equal on all ranks, as text; for the guarded part of stc_plan_new_ranks. */
 typedef struct SameArgs {
   StcProgram *program;
   const char *device, *split;
@@ -15,10 +15,10 @@ typedef struct SameArgs {
   Str text;
 } SameArgs;
 
-/* Adds a text, which may be NULL. */
+/* Appends a text, which may be NULL. */
 static void add_text(Str *to, const char *text) { str_addf(to, "%s\n", text ? text : "-"); }
 
-/* Adds all options that make other code. */
+/* Appends all options that change the code. */
 static void add_options(Str *to, const StcOptions *o) {
   const char *const texts[] = {o->march, o->mcpu, o->real, o->schedule, o->passes};
   const int64_t numbers[] = {o->grid[0],     o->grid[1],   o->grid[2],  o->grid[3],      o->members,      o->opt_level,
@@ -206,9 +206,9 @@ StcStatus split_restart(StcPlan *p) {
   return s;
 }
 
-/* ---------------------------------------------------------------- ghost cells of what was set */
+/* ---------------------------------------------------------------- ghost cells of fields that were set */
 
-/* One transfer, by way of memory here; with a status already its message alone. */
+/* Makes one transfer through host memory; after an error status only its message. */
 static StcStatus refresh(StcPlan *p, const Transfer *t, StcStatus s) {
   const PartPlan *x = &p->split->part[t->from], *y = &p->split->part[t->to];
   size_t bytes = t->bytes;

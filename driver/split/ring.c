@@ -1,7 +1,8 @@
 /* driver/split/ring.c: the ring of machines (ring.h), over TCP.
  *
- * A machine's end is told by its connection: only an orderly end of it counts, and only if nothing listens any more
- * where that machine did. What is merely cut, by a firewall or a router, is no end, nor is what a proxy closes. */
+ * The end of a machine shows at its connection. Only an orderly shutdown of the connection counts, and only if nothing
+ * listens at that machine any more. A connection that was merely interrupted, by a firewall or a router, or closed by a
+ * proxy, is no end. */
 #include "driver/split/ring.h"
 #include "driver/split/split.h"
 
@@ -17,12 +18,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* How many addresses of a machine are tried, and for how many milliseconds each; how often one that seems to have ended
- * is asked, so many milliseconds apart; what greets. */
+/* The number of addresses of a machine that are tried, and the milliseconds for each; how often a machine that seems to
+ * have ended is contacted, and the pause between in milliseconds; the news that greet. */
 enum { ADDRESSES = 8, PATIENCE = 2000, KNOCKS = 10, KNOCK_PAUSE = 10, NEWS_HELLO = -4 };
 
-/* Where a rank listens: addresses, those of IPv4 as IPv6 writes them, and what one that finds it must know, since the
- * same address may be another machine's. */
+/* Where a rank listens: its addresses (IPv4 in IPv6 form), and a key that a connection must show, because another
+ * machine may have the same address. */
 typedef struct RankPlace {
   uint64_t key;
   struct in6_addr address[ADDRESSES];
@@ -30,14 +31,14 @@ typedef struct RankPlace {
   in_port_t port;
 } RankPlace;
 
-/* What goes through a connection. */
+/* A message on a connection. */
 typedef struct Letter {
   uint64_t key;
   int64_t news;
 } Letter;
 
-/* listens: where others ask for a connection. asked: one that has not shown the key. in: from the machine before; out:
- * to the next one, its address number `tried`. -1: there is none. */
+/* listens: the socket for incoming connections. asked: a connection that has not shown the key yet. in: from the
+ * machine before; out: to the next one, at its address number `tried`. -1: there is none. */
 struct Ring {
   int rank, size, next;
   bool beside;
@@ -49,14 +50,14 @@ struct Ring {
 
 /* ---------------------------------------------------------------- addresses */
 
-/* Closes `*fd`, if it is there. */
+/* Closes `*fd`, if it is open. */
 static void drop(int *fd) {
   if (*fd >= 0)
     close(*fd);
   *fd = -1;
 }
 
-/* Adds an address to the place, unless only its own computer knows it or it is no address of the internet. */
+/* Adds an address, unless it is valid only on its own computer, or is no internet address. */
 static void add_address(RankPlace *p, const struct sockaddr *a) {
   struct in6_addr six = {{{[10] = 0xff, [11] = 0xff}}};
   if (a && a->sa_family == AF_INET)
@@ -69,7 +70,7 @@ static void add_address(RankPlace *p, const struct sockaddr *a) {
     p->address[p->n++] = six;
 }
 
-/* Listens, and says where; -1: it cannot. */
+/* Opens a listening socket and fills in its place; -1 on failure. */
 static int listen_at(RankPlace *p) {
   struct sockaddr_in6 at = {.sin6_family = AF_INET6};
   socklen_t length = sizeof at;
@@ -94,8 +95,7 @@ static int listen_at(RankPlace *p) {
   return fd;
 }
 
-/* Address number `i` at which rank `rank` may be found, the loopback's first if that is on this computer; NULL: there
- * are no more. */
+/* Address number `i` of rank `rank`, the loopback first if the rank is on this computer; NULL: there are no more. */
 static const struct in6_addr *address_of(const Ring *r, int rank, int i) {
   static const struct in6_addr loopback = {{{[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1}}};
   const RankPlace *p = &r->all[rank];
@@ -104,7 +104,7 @@ static const struct in6_addr *address_of(const Ring *r, int rank, int i) {
   return i < p->n ? &p->address[i] : NULL;
 }
 
-/* Begins to connect; -1: it cannot, errno says why. */
+/* Begins to connect; -1 on failure, with errno. */
 static int reach(const struct in6_addr *a, in_port_t port) {
   struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = port, .sin6_addr = *a};
   struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = port};
@@ -121,15 +121,15 @@ static int reach(const struct in6_addr *a, in_port_t port) {
   return fd;
 }
 
-/* How connecting has ended: 0 or errno. */
+/* The result of connecting: 0 or errno. */
 static int outcome(int fd) {
   int why = 0;
   socklen_t length = sizeof why;
   return getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &length) == 0 ? why : errno;
 }
 
-/* Does the next machine say that nothing listens where rank `rank`, one of its own, did? While a process is ended what
- * it listens on may be there for a moment longer than its connections, so it is asked more than once. */
+/* Does the next machine refuse connections where rank `rank`, one of its own, listened? While a process ends, its
+ * listening socket may exist for a moment longer than its connections, so this tries several times. */
 static bool is_refused(const Ring *r, int rank) {
   const struct in6_addr *a = address_of(r, r->next, r->tried);
   for (int i = 0; a && i < KNOCKS; i++) {
@@ -165,7 +165,7 @@ Ring *ring_open(Net *net, const int *machine, const bool *beside) {
   return r;
 }
 
-/* Goes on with the next of the addresses. */
+/* Tries the next of the addresses. */
 static void try_next(Ring *r) {
   const struct in6_addr *a;
   drop(&r->out);
@@ -174,14 +174,14 @@ static void try_next(Ring *r) {
     r->out = reach(a, r->all[r->next].port);
 }
 
-/* Writes a letter, as it may: who does not read has ended, or will. */
+/* Writes a message without waiting: a reader that does not read has ended, or will. */
 static void write_to(int fd, uint64_t key, int64_t news) {
   Letter l = {key, news};
   if (fd >= 0 && send(fd, &l, sizeof l, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
     return;
 }
 
-/* Reads a letter; false: the connection is of no more use, `*ended` if the other side has ended it. */
+/* Reads a message. False: the connection is useless; `*ended`: the other side has ended it. */
 static bool read_from(int fd, Letter *l, bool *ended) {
   ssize_t n = recv(fd, l, sizeof *l, MSG_DONTWAIT);
   *ended = n == 0;
@@ -191,13 +191,13 @@ static bool read_from(int fd, Letter *l, bool *ended) {
   return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-/* Keeps a connection that nothing goes through for days, through what forgets such ones. */
+/* Sets options so that a connection without traffic survives for days in routers that forget idle ones. */
 static void keep(int fd) {
   if (setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &(int){1}, sizeof(int)) == 0)
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &(int){60}, sizeof(int));
 }
 
-/* What one that asks has written: with this rank's key it is the machine before. */
+/* Handles the message of a new connection: with this rank's key it comes from the machine before. */
 static void answer(Ring *r) {
   Letter l;
   bool ended;
@@ -213,7 +213,7 @@ static void answer(Ring *r) {
   drop(&r->asked);
 }
 
-/* What has come of connecting to the next machine. */
+/* Handles the result of connecting to the next machine. */
 static void greet(Ring *r) {
   Letter l;
   bool ended;

@@ -1,6 +1,6 @@
-/* driver/split/ring.h: how the machines of a run learn that a rank of another one has ended. The lowest rank of each
- * machine holds a connection to that of the next one, in a ring. News goes around it: each machine passes on what it
- * hears first. It is no part of the run: where no connection can be made, nothing is told. */
+/* driver/split/ring.h: messages between the machines of a run about ranks that have ended. The lowest rank of each
+ * machine is connected to that of the next one, in a ring. News travel around it: each machine forwards what it hears
+ * first. The run does not depend on it: if a connection cannot be made, no news arrive. */
 #ifndef STC_RING_H
 #define STC_RING_H
 
@@ -9,25 +9,26 @@
 #include <poll.h>
 #include <stdint.h>
 
-/* What is told: the number of a rank that has ended without a word, or that one ends by itself and says why, or that
- * the machine that says so takes part no longer; NEWS_NONE: nothing. */
+/* News: the number of a rank that has ended without notice; NEWS_ENDS: the machine that sends it takes part no longer;
+ * NEWS_ABORTS: a rank ends by itself and has said why; NEWS_NONE: none. */
 enum { NEWS_NONE = -1, NEWS_ENDS = -2, NEWS_ABORTS = -3 };
-/* How many places ring_polls fills. */
+/* The number of entries that ring_polls fills. */
 enum { RING_POLLS = 4 };
 
 typedef struct Ring Ring;
-/* All ranks call it. machine: the lowest rank on the machine of each; beside: those on this computer, perhaps in
- * containers of their own. NULL: there is one machine, or it cannot be done, or another rank does it for this one. */
+/* All ranks call it. machine: for each rank, the lowest rank on its machine. beside: marks the ranks on this computer,
+ * perhaps in other containers. Returns NULL if there is only one machine, if it is not possible, or if another rank
+ * does it for this one. */
 Ring *ring_open(Net *net, const int *machine, const bool *beside);
-/* What poll is to wait for, into RING_POLLS places; how many milliseconds at most (-1: any number). */
+/* Fills RING_POLLS entries for poll. Returns the most milliseconds that poll may wait (-1: any number). */
 int ring_polls(const Ring *r, struct pollfd *polls);
-/* Does what poll has found (`late`: it has waited so long); the news, if any. */
+/* Handles the result of poll (`late`: it has waited that long); returns the news, if any. */
 int64_t ring_hear(Ring *r, const struct pollfd *polls, bool late);
-/* Has rank `gone` ended with all of its machine, the next one? Then nobody there can say so. */
+/* Has rank `gone` ended together with all of its machine, which is the next one? Then no rank there can report it. */
 bool ring_speaks(const Ring *r, int64_t gone);
-/* Tells the machines on both sides. */
+/* Sends the news to the machines on both sides. */
 void ring_say(const Ring *r, int64_t news);
-/* Ends it; NULL is fine. */
+/* Closes the connections; NULL is allowed. */
 void ring_close(Ring *r);
 
 #endif

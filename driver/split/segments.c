@@ -1,6 +1,6 @@
-/* segments.c: memory of a rank that other ranks of its machine see, so that what GPUs of several processes have for
- * each other is copied by the GPUs alone. It is a file without a name (memfd_create), which the others open by the
- * number that it has in the process: nothing is left of it when that ends, however it ends. */
+/* segments.c: memory of a rank that other ranks of its machine can see, so that GPUs of several processes exchange
+ * cells with copies of their own. It is a file without a name (memfd_create), which the others open by its number in
+ * the process. So nothing remains when the process ends, in whatever way. */
 #include "driver/split/split.h"
 
 #include <fcntl.h>
@@ -11,31 +11,32 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What the others must know: the file and its size (0: there is none), and what stands at its beginning, so that it is
- * not taken for one of another machine, or of a container, whose numbers are the same. */
+/* What the others must know: the file and its size (0: there is none), and a token at its beginning, by which it is
+ * distinguished from a file of another machine or container with the same numbers. */
 typedef struct SegmentCard {
   int64_t process;
   int32_t file;
   uint64_t bytes, token;
 } SegmentCard;
 
-/* The bytes before those that are of use: a page. */
+/* The bytes before the usable ones: a page. */
 enum { HEAD = 4096 };
 
-/* A number that no other process has come to. */
+/* A number that no other process uses. */
 static uint64_t new_token(void) {
   struct timespec t;
   clock_gettime(CLOCK_REALTIME, &t);
   return ((uint64_t)t.tv_sec * 1000000007u ^ (uint64_t)t.tv_nsec << 24) * 2654435761u ^ (uint64_t)getpid();
 }
 
-/* Maps the file; NULL: it cannot be. */
+/* Maps the file; NULL on failure. */
 static char *map(int file, size_t bytes) {
   void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* Makes this rank's, with room for all of it: a page that is not there when it is written to would end the process. */
+/* Makes this rank's segment and reserves all its pages: to write to a page that cannot be allocated would end the
+ * process. */
 static void make_own(size_t bytes, Segment *own, SegmentCard *card) {
   int file = bytes ? memfd_create("stc ghost cells", MFD_CLOEXEC) : -1;
   bool fine = file >= 0 && posix_fallocate(file, 0, (off_t)(bytes + HEAD)) == 0;
@@ -46,7 +47,7 @@ static void make_own(size_t bytes, Segment *own, SegmentCard *card) {
     memcpy(memory, &card->token, sizeof card->token);
 }
 
-/* Opens that of another rank, if it is on this machine and may be seen. */
+/* Opens the segment of another rank, if it is on this machine and may be accessed. */
 static void open_other(const SegmentCard *card, Segment *out) {
   char path[64], what[64] = "";
   struct stat info;

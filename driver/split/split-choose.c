@@ -1,16 +1,16 @@
-/* split-choose.c: how a grid is cut when nothing but the number of parts is known: with the least that parts have to
- * exchange, slowest dimensions first. */
+/* split-choose.c: how a grid is cut if only the number of parts is given: so that parts exchange least; slowest
+ * dimensions first. */
 #include "driver/split/split.h"
 
-/* What a cell at a cut along dimension `d` of `rank` counts: those of the slowest dimension lie one behind the other
- * and are sent while other tiles are computed; of others whole rows do, but nobody computes meanwhile; along the last
- * each cell is a row of its own. */
+/* The weight of a cell at a cut along dimension `d` of `rank`. Cells of the slowest dimension are contiguous and are
+ * sent while other tiles are computed; of middle dimensions whole rows are contiguous, but they are not sent during
+ * computation; along the last dimension each cell is a run of its own. */
 static double cell_cost(int rank, int d) { return d == 0 ? 1 : d < rank - 1 ? 4 : 8; }
 
 /* x / y, rounded up. */
 static int64_t over(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
-/* What the part with the most neighbours has to exchange. */
+/* The cost of the exchanges of the part with the most neighbours. */
 static double cut_cost(int rank, const int64_t *extents, const int64_t *parts) {
   double sum = 0;
   for (int d = 0; d < rank; d++) {
@@ -22,8 +22,8 @@ static double cut_cost(int rank, const int64_t *extents, const int64_t *parts) {
   return sum;
 }
 
-/* Tries all numbers of parts along dimension `d` and those behind it, `left` of them; keeps the best in `best`, whose
- * cost is *cost (< 0: there is none yet). */
+/* Tries all numbers of parts along dimension `d` and later ones, whose product is `left`; keeps the best in `best`,
+ * with cost *cost (< 0: there is none yet). */
 static void try_cuts(int rank, const int64_t *extents, const bool *can, int d, int64_t left, int64_t *parts,
                      int64_t *best, double *cost) {
   if (d == rank) {

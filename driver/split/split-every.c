@@ -1,19 +1,19 @@
-/* split-every.c: after how many steps parts exchange. After each launch, where that takes its time; after several,
- * where what is lost from one exchange to the next, waiting for others, weighs more than the ghost cells that the
- * launches before the last one compute for those behind them. */
+/* split-every.c: the number of steps between exchanges of parts. They exchange after each launch if a launch takes
+ * longer; after several launches if the time that an exchange costs, in waiting for others, is more than that of the
+ * ghost cells which the launches before the last one compute for later ones. */
 #include "driver/split/split.h"
 #include "passes/base/tuning.h"
 #include "passes/plan/choose/compare.h"
 
-/* At most `most` steps, and whole launches if that is as much as one makes. */
+/* At most `most` steps, in whole launches if `most` is at least one. */
 static int64_t fewer_steps(const StcPlan *p, int64_t most) {
   const StcPlan *q = p->split->part[p->split->begin].plan;
   int64_t steps = q->build && q->build->code.module->host.nseqs ? q->build->code.module->host.seqs[0].steps : 1;
   return most >= steps ? most / steps * steps : most;
 }
 
-/* Checks that no ring is longer than its ghost cells know, and gives up steps between exchanges for that, unless they
- * were asked for. */
+/* Checks that no ring is shorter than its ghost cells require; reduces the steps between exchanges for that, unless
+ * they were requested. */
 static StcStatus fit_rings(StcPlan *p, const Module *m, bool asked) {
   Split *s = p->split;
   bool ring = false;
@@ -44,7 +44,7 @@ static double part_points(const StcPlan *p, int i) {
   return points;
 }
 
-/* The least that a launch on part `i` takes: its device's memory has to give each field, and take it again. */
+/* The least time of a launch on part `i`: its device's memory must read and write each field once. */
 static double memory_seconds(const StcPlan *p, int i) {
   const PartPlan *part = &p->split->part[i];
   const Module *m = part->plan->module;
@@ -55,8 +55,8 @@ static double memory_seconds(const StcPlan *p, int i) {
   return part_points(p, i) * bytes / (part->plan->device.limits.bandwidth * 1e9);
 }
 
-/* What sequence_guarded is given: the plan of a part, of so many points, `own` in each dimension, and with these
- * params; finds the seconds of its first sequence. */
+/* The argument of sequence_guarded: the plan of a part of so many points, `own` in each dimension, and its params; it
+ * computes the seconds of the plan's first sequence. */
 typedef struct Sequence {
   StcPlan *plan;
   int n;
@@ -65,8 +65,8 @@ typedef struct Sequence {
   int64_t own[MAX_RANK];
 } Sequence;
 
-/* The launches of one sequence by the cost model, those beside each other together; where its family has an estimate of
- * its own, by the estimate. */
+/* Estimates the launches of one sequence by the cost model, those beside each other together; by the family's own
+ * estimate if it has one. */
 static StcStatus sequence_guarded(void *arg) {
   Sequence *x = arg;
   StcPlan *q = x->plan;
@@ -138,7 +138,7 @@ double launches_seconds(const PartLaunch *x, int64_t n) {
   return x->trimmed ? sum : (double)n * x->seconds * launch_grown(x, n * x->steps);
 }
 
-/* Launches from one exchange to the next that are looked at, at most. */
+/* The most launches between two exchanges that are considered. */
 enum { MOST_EXCHANGED = 8 };
 
 int64_t best_launches(const PartLaunch *x) {
@@ -154,14 +154,14 @@ int64_t best_launches(const PartLaunch *x) {
   return best;
 }
 
-/* The launches of part `i`, each of so many steps. */
+/* The launches of part `i`, each of `steps` steps. */
 static PartLaunch part_launch_of(const StcPlan *p, int i, int64_t steps, int n, const char *const *defines) {
   const Split *s = p->split;
   const PartPlan *part = &s->part[i];
   const Module *m = part->plan->module, *code = part->plan->build->code.module;
   const Kernel *k = &code->kernels[code->nkernels - 1];
   PartLaunch x = {.rank = s->rank, .steps = steps, .trimmed = launches_trimmed(part->plan)};
-  bool dealt = part->plan->build->code.schedule.family == FAMILY_WARPS; /* rows, however many there are */
+  bool dealt = part->plan->build->code.schedule.family == FAMILY_WARPS; /* rows, whatever their number */
   x.seconds = split_launch_seconds(p, i, n, defines);
   for (int d = 0; d < s->rank; d++) {
     x.own[d] = part->hi[d] - part->lo[d] + 1;
@@ -171,8 +171,8 @@ static PartLaunch part_launch_of(const StcPlan *p, int i, int64_t steps, int n, 
   return x;
 }
 
-/* The best number of steps between exchanges for the parts here: a multiple of what a launch makes, on GPUs, where
- * nobody waits on the host. */
+/* The best number of steps between exchanges for the parts of this rank: a multiple of the steps of a launch on GPUs,
+ * where nobody waits on the host. */
 static int64_t best_steps(const StcPlan *p, int n, const char *const *defines) {
   const StcPlan *q = p->split->part[p->split->begin].plan;
   if (!q->build || !q->build->code.module->host.nseqs)

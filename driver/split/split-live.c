@@ -1,16 +1,17 @@
-/* driver/split/split-live.c: where masks are known before a program runs, the grid is cut so that parts have about as
- * many live points each: kernels do nothing for tiles without one (pass tile-classes), so that a part of land is done
- * at once. What the cuts are changes no bits. No part has more than twice the rows of an equal one, nor less than an
- * eighth: memory is taken for dry points, too. */
+/* driver/split/split-live.c: if masks are known before a program runs, cuts the grid so that all parts have about as
+ * many live points: kernels skip tiles without one (pass tile-classes), so a part with only land would finish at once.
+ * The position of cuts changes no bits of the results. No part has more than twice the rows of an equal part, nor less
+ * than an eighth, because dry points need memory, too. */
 #include "driver/split/split.h"
 #include "passes/plan/cost/count.h"
 
 #include <math.h>
 #include <string.h>
 
-/* A part has at most MOST times the rows of an equal one, and one of LEAST of them at the fewest; a dry point counts
- * one part in DRY of a live one that is evenly spread; what must be gained, one part in GAIN of the largest part's live
- * points; the room that a part needs, in percent of what its fields take, with words and classes. */
+/* MOST: a part has at most MOST times the rows of an equal one. LEAST: at least one LEAST-th of them. DRY: the weight
+ * of a dry point is one DRY-th of that of a live one, if live ones were evenly spread. GAIN: the largest part must lose
+ * at least one GAIN-th of its live points. ROOM_PERCENT: the memory that a part needs, in percent of its fields,
+ * including words and classes. */
 enum { MOST = 2, LEAST = 8, DRY = 50, GAIN = 20, ROOM_PERCENT = 120 };
 
 /* Do all launches of the steps of plan `q` skip dry tiles? Those at edges need not. */
@@ -27,7 +28,8 @@ static bool skips_dry(const StcPlan *q) {
   return skip > 0;
 }
 
-/* Would parts of MOST times the rows fit the memory of the devices here, where all written fields have two buffers? */
+/* Would parts with MOST times the rows fit the memory of the devices of this rank, with two buffers for each field that
+ * is written? */
 static bool fits_most(const StcPlan *p) {
   const Split *s = p->split;
   bool fits = true;
@@ -46,14 +48,14 @@ static bool fits_most(const StcPlan *p) {
   return fits;
 }
 
-/* May the grid be cut otherwise than equally? */
+/* May the parts be unequal? */
 static bool may_weigh(const StcPlan *p) {
   const Split *s = p->split;
   return s->nparts > 1 && !s->turns && !s->phases && s->rank <= GRID_RANK && !p->module->members &&
          !module_scaled(p->program->module) && skips_dry(s->part[s->begin].plan) && fits_most(p);
 }
 
-/* Do all ranks say so, whose devices may differ? */
+/* Is this so on all ranks, whose devices may differ? */
 static bool all_may_weigh(const StcPlan *p) {
   const Split *s = p->split;
   bool may = may_weigh(p);
@@ -66,12 +68,12 @@ static bool all_may_weigh(const StcPlan *p) {
   return may;
 }
 
-/* What the first `row` rows of dimension `d` weigh, of 1. */
+/* The weight of the first `row` rows of dimension `d`, where all together have weight 1. */
 static double weight_before(const WetMap *w, int d, double row) {
   return wet_before(w, d, row) + (row / (double)w->size[d] - wet_before(w, d, row)) / DRY;
 }
 
-/* The first row behind which rows from 0 on weigh `share` or more. */
+/* The first row such that the rows before it have weight `share` or more. */
 static int64_t row_behind(const WetMap *w, int d, double share) {
   int64_t lo = 0, hi = w->size[d];
   while (lo < hi) {
@@ -84,7 +86,7 @@ static int64_t row_behind(const WetMap *w, int d, double share) {
   return lo;
 }
 
-/* Cuts the rows of dimension `d` into `n` parts, in cuts[n + 1], rows counted from 0. */
+/* Cuts the rows of dimension `d` into `n` parts, at cuts[n + 1], with rows counted from 0. */
 static void cut_rows(const WetMap *w, int d, int64_t n, int64_t *cuts) {
   int64_t rows = w->size[d], most = (MOST * rows + n - 1) / n, least = rows / (LEAST * n);
   least = least < 1 ? 1 : least;
@@ -98,7 +100,7 @@ static void cut_rows(const WetMap *w, int d, int64_t n, int64_t *cuts) {
   }
 }
 
-/* The live points of the part of rows [at[i] .. at[i + 1] - 1] that has most of them, of all. */
+/* The fraction of all live points that the part with the most of them has; part i has rows [at[i] .. at[i + 1] - 1]. */
 static double largest_share(const WetMap *w, int d, int64_t n, const int64_t *at) {
   double most = 0;
   for (int64_t i = 0; i < n; i++)
@@ -118,7 +120,7 @@ bool live_cuts(Arena *a, const WetMap *w, int d, int64_t n, LiveCuts *out) {
   return n > 1 && GAIN * (out->equal - out->most) >= out->equal;
 }
 
-/* Cuts dimension `d`, if that pays, in cuts[parts + 1], and says so; false: it does not. */
+/* Cuts dimension `d` at cuts[parts + 1], and reports it, if that pays; false: it does not. */
 static bool weigh_dimension(StcPlan *p, const WetMap *w, int d, int64_t *cuts) {
   const Split *s = p->split;
   LiveCuts x;

@@ -1,22 +1,22 @@
-/* split-replay.c: periods of a run over the GPUs of a process, the launches from one exchange to the next and the
- * exchange behind them, which the devices keep together and make in one go: then nobody waits for the host, and less
- * for what crosses from one lane to another. With NCCL ranks keep their own GPUs' each; what they send and receive has
- * the same order then. */
+/* split-replay.c: records periods of a run over the GPUs of a process (the launches from one exchange to the next, and
+ * that exchange) as graphs, which the devices replay: then nothing waits for the host, and dependences between lanes
+ * cost less. With NCCL each rank records the work of its own GPUs; the order of what they send and receive is then the
+ * same. */
 #include "driver/split/split.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The periods of what is kept: between one graph and the next all devices wait for each other, and for the driver,
- * which takes as long as several exchanges. Of so many launches at most, but for the periods after which the buffers
- * are where they were, of which there may be so many. */
+/* The number of periods in a graph: between two graphs all devices wait for each other, and for the driver, which takes
+ * as long as several exchanges. KEPT_LAUNCHES: the most launches of a graph. MOST_PERIODS: a graph must have a multiple
+ * of the periods after which the buffers are in their first state again; that may be at most MOST_PERIODS. */
 enum { KEPT_PERIODS = 16, KEPT_LAUNCHES = 1024, MOST_PERIODS = 32 };
 
-/* Two graphs of the same, made in turn: the driver gets the one ready while the devices are at the other. */
+/* Two graphs of the same work, replayed in turn: the driver prepares one while the devices execute the other. */
 enum { TWINS = 2 };
 
-/* `n` periods of so many launches, begun when the buffers of the parts here stood for `slots`, as the device of the
- * first part keeps them. */
+/* `n` periods of `launches` launches, recorded on the device of the first part; they begin when the buffers of the
+ * parts of this rank stand for `slots`. */
 typedef struct Period {
   int64_t n, launches;
   int32_t *slots;
@@ -25,21 +25,22 @@ typedef struct Period {
   struct Period *next;
 } Period;
 
-/* ---------------------------------------------------------------- is it of use */
+/* ---------------------------------------------------------------- does it pay */
 
-/* What a graph saves is the host's calls. Where devices have more to do than the host needs for its calls none waits
- * for it, and a graph makes the run slower: from one to the next all devices wait for each other. So periods are timed
- * first, ROUNDS times as many as a graph has, with all devices idle before and behind each round; the least of each
- * time is taken, as a host may be held up by others. If the devices are at work for more than one part in AHEAD of the
- * time after the host has come to the end of its calls, it is not late.
+/* A graph saves the host's calls. If devices have more work than the host needs time for its calls, they never wait for
+ * the host, and a graph makes the run slower, because all devices wait for each other between two graphs. So periods
+ * are timed first, ROUNDS times as many as a graph has, with all devices idle before and after each round; the least of
+ * each time counts, because other work may delay a host. If the devices are still busy, for more than one AHEAD-th of
+ * the time, when the host has finished its calls, the host is not late.
  *
- * Making both graphs takes the host some four times as long as the calls of the 16 periods in one (20 ms for 960
- * launches; single calls take 270 us a period of as many), and they save at most two fifths of the time of periods made
- * one by one (270 us to 163): so they are worth it for runs of WORTHWHILE times their periods, four by five halves. */
+ * Recording both graphs takes the host about four times as long as the calls of the 16 periods in one (20 ms for 960
+ * launches; single calls take 270 us for a period of that many), and they save at most two fifths of the time of
+ * periods that are issued one by one (270 us to 163). So they pay in runs of WORTHWHILE times their periods: four times
+ * five halves. */
 enum { ROUNDS = 2, AHEAD = 5, WORTHWHILE = 10 };
 
-/* Does the plan make so many periods in all, those behind it and those that its run has left? Says once if it does not.
- */
+/* Will the plan have made that many periods in all: those so far and those that are left in its run? Reports once if
+ * not. */
 static bool is_long(const StcPlan *p) {
   Split *s = p->split;
   bool yes = (s->goal - s->origin) / s->every >= WORTHWHILE * KEPT_PERIODS;
@@ -50,7 +51,7 @@ static bool is_long(const StcPlan *p) {
   return yes;
 }
 
-/* One period by single calls; *issued: seconds are added that the host took for them. */
+/* Makes one period by single calls; adds to *issued the seconds that the host took for them. */
 static StcStatus issue_period(StcPlan *p, double *issued) {
   Split *s = p->split;
   double start = clock_seconds();
@@ -62,7 +63,7 @@ static StcStatus issue_period(StcPlan *p, double *issued) {
   return st || !s->transport->pace ? st : s->transport->pace(p, 1);
 }
 
-/* As many periods as a graph has, by single calls, timed; *made of them. */
+/* Makes as many periods as a graph has, by single calls, and times them; *made: their number. */
 static StcStatus time_round(StcPlan *p, int64_t *made) {
   Split *s = p->split;
   int64_t before = p->run.launches;
@@ -81,7 +82,7 @@ static StcStatus time_round(StcPlan *p, int64_t *made) {
   return st;
 }
 
-/* After all rounds: is the host late? Says so. */
+/* After all rounds: is the host late? Reports it. */
 static bool host_is_late(const StcPlan *p) {
   const Split *s = p->split;
   bool late = (s->period_seconds - s->issue_seconds) * AHEAD <= s->period_seconds;
@@ -93,10 +94,10 @@ static bool host_is_late(const StcPlan *p) {
   return late;
 }
 
-/* ---------------------------------------------------------------- can they be kept */
+/* ---------------------------------------------------------------- can they be recorded */
 
-/* Is each part on a device of its own that can keep things with others, and do all of its launches take what they took
- * the last time? */
+/* Is each part on a device of its own that can record together with others, and do all of its launches have the same
+ * arguments as the last time? */
 static bool parts_are_steady(const StcPlan *p) {
   const Split *s = p->split;
   unsigned char id[2][DEVICE_IDENTITY];
@@ -117,7 +118,7 @@ static bool parts_are_steady(const StcPlan *p) {
   return true;
 }
 
-/* The buffers of all parts here. */
+/* The number of buffers of all parts of this rank. */
 static int count_buffers(const Split *s) {
   int n = 0;
   for (int i = s->begin; i < s->end; i++)
@@ -125,7 +126,7 @@ static int count_buffers(const Split *s) {
   return n;
 }
 
-/* Copies what they stand for to `slots`, or compares it with that. */
+/* Copies the slots of all buffers to `slots`, or (`compare`) compares them. */
 static bool note_slots(const Split *s, int32_t *slots, bool compare) {
   bool same = true;
   for (int i = s->begin; i < s->end; i++) {
@@ -140,7 +141,7 @@ static bool note_slots(const Split *s, int32_t *slots, bool compare) {
   return same;
 }
 
-/* Has them stand for `slots` again. */
+/* Sets the slots of all buffers to `slots`. */
 static void restore_slots(const Split *s, const int32_t *slots) {
   for (int i = s->begin; i < s->end; i++) {
     StcPlan *q = s->part[i].plan;
@@ -153,16 +154,16 @@ static void restore_slots(const Split *s, const int32_t *slots) {
   }
 }
 
-/* ---------------------------------------------------------------- keeping them */
+/* ---------------------------------------------------------------- recording */
 
-/* Lane `lane` of a device waits for all there is in lane `of` of another, or of itself. */
+/* Lets lane `lane` of a device wait for all work in lane `of` of another one, or of the same. */
 static StcStatus join(Device *d, int lane, Device *other, int of) {
   StcStatus s = other->kind->mark(other, of);
   return s ? s : d->kind->follow(d, lane, other, of);
 }
 
-/* Has the lanes in which something may be put that no launch waits for, and those of the other devices, take part in
- * what the first one keeps. */
+/* Includes the lanes that may get work for which no launch waits, and those of the other devices, in what the first
+ * device records. */
 static StcStatus enter(const Split *s) {
   Device *first = &s->part[s->begin].plan->device;
   StcStatus st = STC_OK;
@@ -176,7 +177,7 @@ static StcStatus enter(const Split *s) {
   return st;
 }
 
-/* Brings all of that together again, whatever it came to. */
+/* Joins all of these again, whatever the status is. */
 static StcStatus leave(const Split *s, StcStatus came_to) {
   Device *first = &s->part[s->begin].plan->device;
   StcStatus st = STC_OK;
@@ -190,7 +191,7 @@ static StcStatus leave(const Split *s, StcStatus came_to) {
   return came_to ? came_to : st;
 }
 
-/* Has all devices but the first one put what is in their main lanes where it can be kept, or no longer. */
+/* Moves the work of the main lanes of all devices except the first to lanes where it can be recorded, or back. */
 static StcStatus divert(const Split *s, bool on) {
   StcStatus st = STC_OK;
   for (int i = s->begin + 1; i < s->end && (!st || !on); i++)
@@ -198,10 +199,10 @@ static StcStatus divert(const Split *s, bool on) {
   return st;
 }
 
-/* Has all plans keep to themselves what goes wrong; that it does is no error. */
+/* Suppresses (or not) the error messages of all plans, because failures here are no errors. */
 static void keep_silent(StcPlan *p, bool yes) { p->program->w.silent = p->split->program->w.silent = yes; }
 
-/* Periods until there are enough and the buffers stand for what they did; *n: their number, 0: not yet known. */
+/* Makes periods until there are enough and the buffers are in their first state; *n: their number, 0: not known yet. */
 static StcStatus make_periods(StcPlan *p, int32_t *slots, int64_t before, int64_t *n) {
   Split *s = p->split;
   StcStatus st = STC_OK;
@@ -220,7 +221,7 @@ static StcStatus make_periods(StcPlan *p, int32_t *slots, int64_t before, int64_
   return st ? st : same ? STC_OK : STC_DEVICE;
 }
 
-/* What a device here refused last; NULL: none did. */
+/* The last call that a device of this rank refused to record; NULL: none. */
 static const char *find_refused(const Split *s) {
   const char *why = NULL;
   for (int i = s->begin; i < s->end && !why; i++)
@@ -228,7 +229,7 @@ static const char *find_refused(const Split *s) {
   return why;
 }
 
-/* Has recording ask as little of the devices as can be, or not; none has refused anything yet. */
+/* Lets recording use as few features of the devices as possible (`plain`), or not; clears what was refused. */
 static void begin_way(const Split *s, bool plain) {
   for (int i = s->begin; i < s->end; i++) {
     s->part[i].plan->device.refused = NULL;
@@ -236,8 +237,8 @@ static void begin_way(const Split *s, bool plain) {
   }
 }
 
-/* Keeps *n periods (0: as many as are good) in *kept. False: the devices cannot; `*why` is what was refused first, if
- * it is known. The plan is as it was. */
+/* Records *n periods (0: as many as suit) in *kept. False: the devices cannot; `*why` is the first refused call, if
+ * known. The plan's state is unchanged. */
 static bool keep_graph(StcPlan *p, int32_t *slots, int64_t *n, int64_t *launches, void **kept, const char **why) {
   Split *s = p->split;
   Device *first = &s->part[s->begin].plan->device;
@@ -266,7 +267,7 @@ static bool keep_graph(StcPlan *p, int32_t *slots, int64_t *n, int64_t *launches
   return !st && fine;
 }
 
-/* Gives back the graphs of `x`. */
+/* Frees the graphs of `x`. */
 static void forget(StcPlan *p, Period *x) {
   Device *first = &p->split->part[p->split->begin].plan->device;
   for (int i = 0; i < TWINS; i++) {
@@ -276,7 +277,7 @@ static void forget(StcPlan *p, Period *x) {
   }
 }
 
-/* Keeps the graphs of `x` in the usual way, or in the plain one. False: none; `*why` as of keep_graph. */
+/* Records the graphs of `x` in the usual or the plain way. False: it failed; `*why` as for keep_graph. */
 static bool keep_twins(StcPlan *p, Period *x, bool plain, const char **why) {
   bool fine = true;
   x->n = 0;
@@ -290,8 +291,8 @@ static bool keep_twins(StcPlan *p, Period *x, bool plain, const char **why) {
   return fine;
 }
 
-/* Keeps some periods, in the plain way where the usual one is refused. NULL if the devices cannot; the plan is as it
- * was. */
+/* Records some periods, in the plain way if the usual one is refused. NULL if the devices cannot. The plan's state is
+ * unchanged. */
 static Period *keep(StcPlan *p) {
   Split *s = p->split;
   Period *x = ARENA_NEW(p->w.arena, Period);
@@ -318,9 +319,10 @@ static Period *keep(StcPlan *p) {
   return fine ? (s->periods = x) : NULL;
 }
 
-/* ---------------------------------------------------------------- making them */
+/* ---------------------------------------------------------------- replaying */
 
-/* The recorded period that begins with the buffers as they are, of at most `most` steps; NULL: there is none. */
+/* The recorded periods that begin with the present state of the buffers, and have at most `most` steps; NULL: there are
+ * none. */
 static Period *find(const StcPlan *p, int64_t most) {
   Period *x = p->split->periods;
   while (x && !(x->n <= most && note_slots(p->split, x->slots, true)))
@@ -328,7 +330,7 @@ static Period *find(const StcPlan *p, int64_t most) {
   return x;
 }
 
-/* One time; not too far ahead of what is done. */
+/* Replays a graph once, not too far ahead of the devices. */
 static StcStatus replay_once(StcPlan *p, Device *first, Period *x) {
   const Transport *t = p->split->transport;
   StcStatus st = first->kind->replay(first, x->kept[x->turn]);
@@ -336,8 +338,8 @@ static StcStatus replay_once(StcPlan *p, Device *first, Period *x) {
   return st || !t->pace ? st : t->pace(p, x->n);
 }
 
-/* Makes them `times` times, or until another rank has failed, for then they are gone (give_up); before and behind that
- * all devices wait for each other. */
+/* Replays `times` times, or until another rank has failed, because the graphs are freed then (give_up); before and
+ * after that all devices wait for each other. */
 static StcStatus replay(StcPlan *p, Period *x, int64_t times) {
   const Split *s = p->split;
   Device *first = &s->part[s->begin].plan->device;

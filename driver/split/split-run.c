@@ -1,11 +1,12 @@
-/* split-run.c: the time loop over parts: steps of all parts, and between them exchanges and what needs the whole grid.
- * With several ranks, rank 0 may have the whole grid, and says how many steps are made at once; the others follow.
- * Where one rank fails it goes on exchanging, without sense, until all have told each other how they are. */
+/* split-run.c: the time loop over parts: steps of all parts, and between them exchanges and work that needs the whole
+ * grid. With several ranks, rank 0 may have the whole grid, and decides how many steps are made at once; the others
+ * follow. A rank that fails continues to exchange meaningless cells until all ranks have told each other their status.
+ */
 #include "driver/split/split.h"
 
 #include <string.h>
 
-/* Gives the parts the values that reductions have now. */
+/* Gives the parts the present values of reductions. */
 static void share_scalars(StcPlan *p) {
   for (int i = p->split->begin; i < p->split->end; i++) {
     StcPlan *q = p->split->part[i].plan;
@@ -18,8 +19,8 @@ static void share_scalars(StcPlan *p) {
   }
 }
 
-/* Has all parts make `steps` steps, with exchanges before the ghost cells are too old for them. Where they can be sent
- * beside launches they are as soon as they are as old. */
+/* Makes `steps` steps on all parts, with exchanges before the ghost cells are too old; if they can be sent beside
+ * launches, exchanges are made as soon as the cells are that old. */
 static StcStatus advance(StcPlan *p, int64_t steps) {
   Split *split = p->split;
   bool can = split->ranks ? mpi_flows(p) : split->transport->early != NULL;
@@ -75,7 +76,7 @@ static bool body_reads(const Block *body) {
   return false;
 }
 
-/* Is something due that looks at fields? Reductions of scalars that are kept do not. */
+/* Is something due that reads fields? Reductions of scalars that are kept do not. */
 static bool needs_fields(const StcPlan *p) {
   const Module *m = p->program->reference;
   bool due = observers_are_due(&p->observers, p->run.done) || probe_is_due(p);
@@ -84,8 +85,8 @@ static bool needs_fields(const StcPlan *p) {
   return due;
 }
 
-/* The steps from here to where something is due, at most `left`; where progress is asked for, or others may have to be
- * told of a failure, few. */
+/* The number of steps until something is due, at most `left`; a small number if progress is shown, or if others may
+ * have to be told of a failure. */
 static int64_t next_steps(const StcPlan *p, int64_t left, int64_t count) {
   int64_t n = module_steps_to_stop(p->module, 0, p->run.done, observers_wait(&p->observers, p->run.done, left));
   for (int i = 0; i < p->module->nprobes; i++) {
@@ -96,14 +97,15 @@ static int64_t next_steps(const StcPlan *p, int64_t left, int64_t count) {
   return few && (n - 1) / p->split->every >= count ? count * p->split->every : n;
 }
 
-/* What rank 0 has come to, for all: whose condition ended the run (a reduction's number, -1), the steps. */
+/* The state of the run on rank 0, for all: the number of the reduction whose condition ended the run (-1), and the
+ * steps. */
 typedef struct State {
   int64_t first, done;
   int32_t met;
   bool inits_done, evaluated;
 } State;
 
-/* Has all ranks, and then their parts, know what rank 0 knows of the run; the status of all. */
+/* Sends rank 0's state of the run to all ranks, and then to their parts; returns the status of all. */
 static StcStatus share_state(StcPlan *p, StcStatus s) {
   Net *net = p->split->net;
   s = split_agree(p, s);
@@ -122,14 +124,15 @@ static StcStatus share_state(StcPlan *p, StcStatus s) {
   return s;
 }
 
-/* What a batch of steps came to on a rank: the status, whether fields of the whole grid are needed now, seconds. */
+/* The result of a batch of steps on a rank: the status, whether fields of the whole grid are needed now, the seconds.
+ */
 typedef struct Batch {
   StcStatus status;
   bool whole;
   double seconds;
 } Batch;
 
-/* The batch on all ranks: it took as long as on the slowest; what is needed rank 0 knows. */
+/* Combines the results of all ranks: the time is that of the slowest one; rank 0 decides what is needed. */
 static void share_batch(StcPlan *p, Batch *b) {
   Net *net = p->split->net;
   b->status = split_agree(p, b->status);
@@ -142,7 +145,7 @@ static void share_batch(StcPlan *p, Batch *b) {
     b->seconds = all[i].seconds > b->seconds ? all[i].seconds : b->seconds;
 }
 
-/* A batch of `steps` steps. */
+/* Makes a batch of `steps` steps. */
 static Batch run_batch(StcPlan *p, int64_t steps, int64_t end) {
   double start = clock_seconds();
   Batch b = {.status = advance(p, steps)};
@@ -155,7 +158,7 @@ static Batch run_batch(StcPlan *p, int64_t steps, int64_t end) {
   return b;
 }
 
-/* Runs the inits of all parts. Their ghost cells are computed along. */
+/* Runs the inits of all parts, which compute their ghost cells, too. */
 static StcStatus begin_parts(StcPlan *p) {
   Split *split = p->split;
   StcStatus s = STC_OK;
@@ -174,7 +177,8 @@ static StcStatus begin_parts(StcPlan *p) {
   return s;
 }
 
-/* What is due now of reductions and, if `probes`, of probes, where no rank has the whole grid: on all ranks. */
+/* Evaluates the reductions that are due and, if `probes`, the probes, where no rank has the whole grid; on all ranks.
+ */
 static StcStatus evaluate_lean(StcPlan *p, bool probes) {
   share_scalars(p);
   StcStatus s = p->split->age && watching_needs_ghosts(p)
@@ -185,8 +189,9 @@ static StcStatus evaluate_lean(StcPlan *p, bool probes) {
   return s;
 }
 
-/* May ghost cells be wrong behind the inits? They are where an init reads other points than its own, and beyond the
- * edges of a ring where it computes that from what is none, or beside what is none, such as what -fcheck notes. */
+/* May ghost cells be invalid after the inits? They may be where an init reads other points than its own; and beyond the
+ * edges of a ring where the init computes them from, or beside, cells that are no copies of others, such as those that
+ * -fcheck records. */
 static bool inits_leave_ghosts(const StcPlan *p) {
   const Module *m = p->program->module, *part = p->split->part[p->split->begin].module;
   bool ring = false, checks = p->program->options.check_bounds || p->program->options.check_finite;
@@ -202,8 +207,8 @@ static bool inits_leave_ghosts(const StcPlan *p) {
   return false;
 }
 
-/* A rank without the whole grid: inits on its parts, and the watches, which all ranks have. Inits may read ghost cells
- * of fields that were set, and leave others to be brought up to date. */
+/* Runs the inits of a rank's parts without the whole grid, and the watches, which all ranks have. Inits may read ghost
+ * cells of fields that were set, and leave others that must be updated. */
 static StcStatus begin_lean(StcPlan *p) {
   bool around = !p->run.inits_done && inits_leave_ghosts(p), begins = p->run.done == p->run.first && !p->run.evaluated;
   StcStatus s = split_agree(p, split_fill_lists(p));
@@ -229,7 +234,7 @@ static StcStatus begin_lean(StcPlan *p) {
   return plan_show(p);
 }
 
-/* What is due now of reductions, probes and watches, on the rank that has the whole grid. */
+/* Evaluates the reductions, probes and watches that are due, on the rank that has the whole grid. */
 static StcStatus evaluate(StcPlan *p, int64_t first, int64_t end) {
   StcStatus s = STC_OK;
   bool due = split_leads(p->split) && needs_whole(p) && !p->split->lean;
@@ -247,14 +252,14 @@ static StcStatus evaluate(StcPlan *p, int64_t first, int64_t end) {
   return s ? s : plan_ask(p, first, end - first);
 }
 
-/* Brings all fields to the whole grid where the run was stopped: there may be a checkpoint to write, and the next run
- * begins with what is there. */
+/* If the run was stopped, copies all fields to the whole grid: a checkpoint may be written, and the next run begins
+ * with these fields. */
 static StcStatus bring_home(StcPlan *p, StcStatus stopped) {
   StcStatus s = split_agree(p, split_gather(p));
   return s ? s : stopped;
 }
 
-/* Steps until `end`, each batch timed. *seconds: what they took. */
+/* Makes steps until `end`, and times each batch. *seconds: their time. */
 static StcStatus run_loop(StcPlan *p, int64_t first, int64_t end, double *seconds) {
   Net *net = p->split->net;
   int64_t count = 1;
@@ -292,7 +297,7 @@ static StcStatus once_guarded(void *arg) {
   return s ? s : q->device.kind->wait(&q->device);
 }
 
-/* Has each part compute what is computed once, of the fields that it has: of masks, where tiles have nothing to do. */
+/* Lets each part run the `once` sequence on its fields: for masks, where tiles have nothing to compute. */
 static StcStatus compute_once(StcPlan *p) {
   const StcPlan *first = p->split->part[p->split->begin].plan;
   StcStatus s = STC_OK;
@@ -307,7 +312,7 @@ static StcStatus compute_once(StcPlan *p) {
   return split_agree(p, s);
 }
 
-/* Has the transport make ready what it can before the clock starts, before the plan's first steps. */
+/* Before the plan's first steps: lets the transport prepare what it can before the clock starts. */
 static StcStatus make_ready(StcPlan *p, StcStatus s) {
   Split *split = p->split;
   if (s || split->ready)

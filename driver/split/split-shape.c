@@ -1,13 +1,13 @@
-/* split-shape.c: how --split says that the grid is to be cut. */
+/* split-shape.c: parses --split. */
 #include "driver/split/split.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* At most so many parts. */
+/* The most parts. */
 enum { MOST_PARTS = 4096 };
 
-/* Says how it is written. */
+/* Reports the correct form. */
 static StcStatus bad_split(StcPlan *p, const char *text) {
   diag_error(
       p->w.diags, no_loc(),
@@ -18,8 +18,8 @@ static StcStatus bad_split(StcPlan *p, const char *text) {
   return STC_USAGE;
 }
 
-/* Chooses how the grid is cut into `n` parts. If there is no way, it is cut along the slowest dimension, and
- * a later step reports the error. */
+/* Chooses how the grid is cut into `n` parts. If it cannot be, cuts along the slowest dimension, and a later step
+ * reports the error. */
 static StcStatus choose_parts(StcPlan *p, int n) {
   Split *s = p->split;
   int64_t extents[MAX_RANK];
@@ -27,7 +27,7 @@ static StcStatus choose_parts(StcPlan *p, int n) {
   for (int d = 0; d < s->rank; d++) {
     extents[d] = s->hi[d] - s->lo[d] + 1;
     can[d] = s->rank == 1 || n == 1;
-    if (d > 0 && s->rank > GRID_RANK && extents[0] >= n) /* by members, who exchange nothing */
+    if (d > 0 && s->rank > GRID_RANK && extents[0] >= n) /* cut between members, which exchange nothing */
       continue;
     StcStatus st = can[d] ? STC_OK : program_can_cut(p->program, arena_printf(p->w.arena, "%d", d), false, &can[d]);
     if (st)
@@ -38,8 +38,8 @@ static StcStatus choose_parts(StcPlan *p, int n) {
   return STC_OK;
 }
 
-/* Reads "2x2", as far as it goes; where there is nothing the parts are as many as devices, cut as is best. Returns what
- * is behind it; NULL: it is not right. *st is set to an error in choosing. */
+/* Parses the beginning of `text`, such as "2x2"; if there is nothing, there are as many parts as devices, cut in the
+ * best way. Returns the rest of the text; NULL: it is malformed. *st: an error of the choice. */
 static const char *read_shape(StcPlan *p, const char *text, int ndevices, StcStatus *st) {
   Split *s = p->split;
   const char *at = text;

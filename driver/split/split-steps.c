@@ -1,8 +1,8 @@
-/* split-steps.c: steps of all parts of this rank, and exchanges between them: what the time loop (split-run.c), steps
- * of several programs (phases/) and periods that devices keep (split-replay.c) are made of. */
+/* split-steps.c: steps of all parts of this rank, and exchanges between them; the time loop (split-run.c), steps of
+ * several programs (phases/) and recorded periods (split-replay.c) use them. */
 #include "driver/split/split.h"
 
-/* split_run_parts, by launches that store to other parts (mirrors.c). */
+/* split_run_parts with launches that store to other parts (mirrors.c). */
 static StcStatus run_mirrored(StcPlan *p, int64_t steps) {
   Split *split = p->split;
   int64_t launches = 0;

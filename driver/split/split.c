@@ -1,13 +1,13 @@
-/* split.c: a plan whose grid is cut: how, on which devices its parts are, the program for a part. */
+/* split.c: a plan whose grid is cut: how it is cut, the devices of its parts, the program for a part. */
 #include "driver/split/turns/turns.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* At most so many devices. */
+/* The most devices. */
 enum { MOST_DEVICES = 64 };
 
-/* What making the parts hands to its guarded part. devices: where they are to be, `ndevices` of them in turn. */
+/* The argument of the guarded function that makes the parts. devices: `ndevices` devices, which parts get in turn. */
 typedef struct SplitArgs {
   StcPlan *plan;
   Lean lean;
@@ -15,12 +15,12 @@ typedef struct SplitArgs {
   const char *const *devices;
   int ndevices, n;
   const char *const *defines;
-  const char *text; /* the devices, as they were asked for */
+  const char *text; /* the devices as requested */
 } SplitArgs;
 
 /* ---------------------------------------------------------------- parts */
 
-/* Fills where the parts are. */
+/* Computes the places of the parts. */
 static void place_parts(StcPlan *p) {
   Split *s = p->split;
   s->part = ARENA_ARRAY(p->w.arena, PartPlan, s->nparts);
@@ -40,7 +40,7 @@ static void place_parts(StcPlan *p) {
   }
 }
 
-/* The dimensions that are cut, as pass distribute has them: at least one, perhaps into one part. */
+/* The dimensions that are cut, in the form of pass distribute: at least one, even if it has one part only. */
 static const char *cut_text(Arena *a, const Split *s) {
   Str text = {.arena = a};
   if (s->turns)
@@ -51,10 +51,10 @@ static const char *cut_text(Arena *a, const Split *s) {
   return text.n ? text.s : "0";
 }
 
-/* The steps that parts have ghost cells for. */
+/* The number of steps for which parts have ghost cells. */
 static int64_t steps_of_parts(const Split *s) { return s->turns && s->turns->skew ? s->turns->skew->steps : s->every; }
 
-/* The plan's params and those that say where part `i` is, as "NAME=VALUE"; *n is their number. */
+/* The plan's params and those that describe the place of part `i`, as "NAME=VALUE"; *n: their number. */
 static const char *const *part_defines(const SplitArgs *a, int i, int64_t every, int *n) {
   Arena *arena = a->plan->w.arena;
   const Split *s = a->plan->split;
@@ -76,8 +76,8 @@ static const char *part_device(const SplitArgs *a, int i) {
   return a->devices[(int64_t)(i - s->begin) * a->ndevices / (s->end - s->begin)];
 }
 
-/* Prepares the plan of part `i`, whose code is that of the first and largest one; bare: to look at its code alone.
- * Parts that take turns load it once. */
+/* Prepares the plan of part `i`, with the code of the first and largest part; bare: only to inspect its code. Parts
+ * that take turns load the code once. */
 static StcStatus prepare_part(const SplitArgs *a, int i, bool bare) {
   Split *s = a->plan->split;
   int n;
@@ -92,7 +92,7 @@ static StcStatus prepare_part(const SplitArgs *a, int i, bool bare) {
   return st ? st : phases_prepare(a->plan, i, part_device(a, i), n, first);
 }
 
-/* Gives part `i` its place; if it is here, its memory. */
+/* Computes the place of part `i`, and allocates its memory if it is on this rank. */
 static StcStatus make_part(const SplitArgs *a, int i) {
   StcPlan *p = a->plan;
   Split *s = p->split;
@@ -117,7 +117,7 @@ static StcStatus make_part(const SplitArgs *a, int i) {
   return st ? st : watching_add_part(p, i, part_device(a, i), n, defines);
 }
 
-/* What cannot be cut at all. */
+/* Reports programs that cannot be cut at all. */
 static StcStatus check_program(StcPlan *p) {
   if (p->program->kind == SOURCE_KIR)
     return diag_error(p->w.diags, no_loc(),
@@ -129,13 +129,14 @@ static StcStatus check_program(StcPlan *p) {
   return STC_OK;
 }
 
-/* Where the program has what phases are needed for. */
+/* The place in the source of a feature for which phases are needed. */
 static Loc loc_of_phases(const Module *m) {
   const ParamArray *state = module_state(m);
   return m->nrepeats ? m->repeats[0].loc : m->nupdates ? m->updates[0].loc : state ? state->loc : module_scaled(m)->loc;
 }
 
-/* What parts cannot take turns with: steps of several programs, one device that its kernels reach other memory from. */
+/* Reports what is impossible with parts that take turns: steps of several programs, devices that lack the necessary
+ * functions. */
 static StcStatus check_turns(StcPlan *p) {
   const DeviceKind *kind = p->device.kind;
   if (phases_are_needed(p))
@@ -151,7 +152,7 @@ static StcStatus check_turns(StcPlan *p) {
   return STC_OK;
 }
 
-/* The dimension that was asked for, or the slowest that there is a way for. */
+/* The requested dimension, or the slowest one that can be cut. */
 static StcStatus asked_dimension(StcPlan *p) {
   Split *s = p->split;
   bool can = false;
@@ -167,9 +168,9 @@ static StcStatus asked_dimension(StcPlan *p) {
   return st;
 }
 
-/* The dimension that parts which take turns are cut along, and how many there are for a start, until it is known how
- * many fit the memory: the slowest that there is a way for and that has as many points, else the longest. Members may
- * be fewer than parts are needed. */
+/* The dimension along which parts that take turns are cut: the slowest one that can be cut and has as many points as
+ * parts, else the longest. Also sets a number of parts for a start, until it is known how many fit the memory. There
+ * may be fewer members than parts are needed. */
 static StcStatus turns_dimension(StcPlan *p) {
   Split *s = p->split;
   StcStatus st = STC_OK;
@@ -191,7 +192,7 @@ static StcStatus turns_dimension(StcPlan *p) {
   return st;
 }
 
-/* Parts that were asked for, too, are cut along one dimension. */
+/* Checks that requested parts that take turns are cut along one dimension. */
 static StcStatus check_one_dimension(StcPlan *p) {
   Split *s = p->split;
   int n = 0;
@@ -205,7 +206,8 @@ static StcStatus check_one_dimension(StcPlan *p) {
                   STC_USAGE);
 }
 
-/* The whole grid's probes see later steps as they see what is before the first. */
+/* Reports a probe that uses `step`: the whole grid evaluates the probes of later steps as if they were due before the
+ * first one. */
 static StcStatus check_probes(StcPlan *p) {
   for (int i = 0; i < p->program->module->nprobes; i++) {
     const Probe *x = &p->program->module->probes[i];
@@ -219,12 +221,12 @@ static StcStatus check_probes(StcPlan *p) {
   return STC_OK;
 }
 
-/* May all be done part by part that is done while the program runs, if the grid is cut along these dimensions? Its
- * inits are another matter. */
+/* Can all work during the run be done part by part, if the grid is cut along these dimensions? This does not consider
+ * inits. */
 static StcStatus allows_lean(const StcPlan *p, const char *cut, bool *yes) {
   const Module *m = p->program->reference;
   *yes = false;
-  if (module_scaled(m)) /* inits of coarser levels are the whole grid's */
+  if (module_scaled(m)) /* inits of coarser levels need the whole grid */
     return STC_OK;
   *yes = m->nreductions + m->nprobes == 0 && !module_has_stages(m) && !module_state(m);
   return *yes ? STC_OK : program_can_cut(p->program, cut, true, yes);
@@ -239,9 +241,9 @@ static bool probes_see_step(const Module *m) {
   return false;
 }
 
-/* Is the whole grid on the first device better than doing without? It is where a process alone reduces on GPUs: they
- * send their cells to each other and combine there, while parts hand 8 bytes a point to one core. There must be room
- * beside the parts of that device, which are taken to be half as large again as what they own. */
+/* Is it better to have the whole grid on the first device? It is if a single process reduces on GPUs: they send their
+ * cells to each other and combine them there, while otherwise parts pass 8 bytes for each point to one core. It must
+ * fit beside the parts of that device, which are assumed to need half as much again as what they own. */
 static bool prefers_whole(const SplitArgs *a) {
   StcPlan *p = a->plan;
   const Split *s = p->split;
@@ -257,13 +259,14 @@ static bool prefers_whole(const SplitArgs *a) {
   return all * (1 + parts) <= left;
 }
 
-/* Gives the rank that leads memory for the whole grid. */
+/* Allocates memory for the whole grid on the rank that leads. */
 static StcStatus take_whole(SplitArgs *a) {
   a->plan->facade = false;
   return plan_reset(a->plan, a->n, a->defines);
 }
 
-/* The devices of all ranks, as many as the parts if these are not given: ranks may have unlike numbers. */
+/* The number of devices of all ranks, which is that of the parts if it is not given; ranks may have different numbers.
+ */
 static int devices_of_ranks(const SplitArgs *a, Net *net) {
   int mine = a->ndevices, n = 0;
   if (!net)
@@ -275,7 +278,7 @@ static int devices_of_ranks(const SplitArgs *a, Net *net) {
   return n;
 }
 
-/* Do the ghost cells that steps or inits need reach around a periodic grid no more than once? */
+/* Do the ghost cells that steps or inits need go around a periodic grid at most once? */
 static bool rings_fit(const SplitArgs *a, const StcProgram *program) {
   StcPlan *p = a->plan;
   const Module *m = program->module;
@@ -295,8 +298,8 @@ static bool rings_fit(const SplitArgs *a, const StcProgram *program) {
   return fits;
 }
 
-/* Makes the program for a part, or those of the phases of its step. A part that has memory and code of its own has
- * classes of tiles (pass tile-classes), which it makes for itself. */
+/* Makes the program for a part, or those of the phases of its step. A part that has memory and code of its own makes
+ * classes of tiles (pass tile-classes) for itself. */
 static StcStatus make_program(SplitArgs *a, bool lean) {
   StcPlan *p = a->plan;
   Split *s = p->split;
@@ -310,7 +313,7 @@ static StcStatus make_program(SplitArgs *a, bool lean) {
   return st;
 }
 
-/* Makes the program for a part: where no rank is to have the whole grid, if that is possible (s->lean). */
+/* Makes the program for a part: for plans in which no rank has the whole grid, if that is possible (s->lean). */
 static StcStatus distribute(SplitArgs *a) {
   StcPlan *p = a->plan;
   Split *s = p->split;
@@ -330,7 +333,7 @@ static StcStatus distribute(SplitArgs *a) {
   return make_program(a, false);
 }
 
-/* Places the parts that take turns as is chosen. */
+/* Places the parts that take turns as was chosen. */
 static StcStatus place_chosen(StcPlan *p) {
   StcStatus st = split_check_shape(p);
   if (!st)
@@ -343,9 +346,9 @@ static StcStatus place_chosen(StcPlan *p) {
 /* How often code is made for parts that take turns, each time for the parts that are best with the code before. */
 enum { PASSES = 4 };
 
-/* Has the parts that take turns the places that suit the memory. asked: their number was said. How many there are
- * depends on their code, and that on how large they are: it is made for a first number of them, then for the ones that
- * are best with that, and so on; those are taken that are best with their own code. */
+/* Places the parts that take turns so that they fit the memory. asked: their number was requested. The best number
+ * depends on their code, and the code on their size. So it makes code for a first number of parts, then for the number
+ * that is best with that code, and so on; it takes the parts that are best with their own code. */
 static StcStatus place_turns(SplitArgs *a, bool asked) {
   StcPlan *p = a->plan;
   Split *s = p->split;
@@ -367,7 +370,7 @@ static StcStatus place_turns(SplitArgs *a, bool asked) {
     t->schedule = st ? NULL : arena_printf(p->w.arena, "%s", s->part[s->begin].plan->schedule);
     stc_plan_free(s->part[s->begin].plan);
     s->part[s->begin].plan = NULL;
-    if (made && parts && st == STC_MEMORY) { /* no cut fits that code: there is one for the code before */
+    if (made && parts && st == STC_MEMORY) { /* no cut fits with that code: use the one for the code before */
       st = STC_OK;
       break;
     }
@@ -387,7 +390,7 @@ static StcStatus place_turns(SplitArgs *a, bool asked) {
   return place_chosen(p);
 }
 
-/* Cuts the grid of the plan, and prepares the parts that are here. */
+/* Cuts the grid of the plan, and prepares the parts of this rank. */
 static StcStatus cut_grid(SplitArgs *a) {
   StcPlan *p = a->plan;
   Split *s = p->split;
@@ -432,7 +435,7 @@ static StcStatus cut_grid(SplitArgs *a) {
   return st || (!s->lean && !s->phases) ? st : watching_open(p, a->cut);
 }
 
-/* Makes the parts, and finds what they have for each other. */
+/* Makes the parts, and computes their transfers. */
 static StcStatus make_parts(SplitArgs *a) {
   StcPlan *p = a->plan;
   Split *s = p->split;
@@ -451,7 +454,7 @@ static StcStatus make_parts(SplitArgs *a) {
   return st || (s->turns && s->turns->skew) ? st : ghosts_open(p);
 }
 
-/* Says how the grid is cut. */
+/* Reports how the grid is cut. */
 static void describe(StcPlan *p) {
   Split *s = p->split;
   Str shape = {.arena = p->w.arena};
@@ -470,7 +473,7 @@ static void describe(StcPlan *p) {
                    s->ranks ? s->net->library : s->transport->name, (long long)s->every, s->every > 1 ? "s" : "");
 }
 
-/* Both, and with several ranks what they come to on all. */
+/* Cuts the grid and makes the parts; with several ranks, agrees on the status. */
 static StcStatus open_guarded(void *arg) {
   SplitArgs *a = arg;
   StcPlan *p = a->plan;
@@ -510,7 +513,7 @@ void split_close(StcPlan *p) {
 
 /* ---------------------------------------------------------------- devices */
 
-/* What reading the names of devices hands to its guarded part. */
+/* The argument of the guarded function that parses the names of devices. */
 typedef struct DeviceList {
   StcProgram *program;
   const char *text;
@@ -520,7 +523,7 @@ typedef struct DeviceList {
   int cores; /* for this rank */
 } DeviceList;
 
-/* All devices of the kind that the first `n` characters name; the kind alone if nobody knows how many there are. */
+/* Lists all devices of the kind that the first `n` characters name; only the kind if their number is not known. */
 static void all_devices(DeviceList *l, size_t n) {
   Arena *a = l->program->w.arena;
   int count = 0;
@@ -533,7 +536,7 @@ static void all_devices(DeviceList *l, size_t n) {
   l->n = count > MOST_DEVICES ? MOST_DEVICES : count > 1 ? count : 1;
 }
 
-/* Splits "cuda:0-3", "cuda:0,2,2" or "cuda:all" into names; any other is one. */
+/* Splits "cuda:0-3", "cuda:0,2,2" or "cuda:all" into names; any other text is one name. */
 static StcStatus read_devices(void *arg) {
   DeviceList *l = arg;
   Arena *a = l->program->w.arena;
@@ -568,8 +571,8 @@ static StcStatus read_devices(void *arg) {
   return STC_OK;
 }
 
-/* Leaves in the list the devices of this rank: of a list its share, of a kind of GPU the one of its number among the
- * ranks of this machine, of the host's cores as many as are left to it. */
+/* Reduces the list to the devices of this rank: its share of a list; of a kind of GPU, the one with its number among
+ * the ranks of this machine; of the host's cores, as many as it gets. */
 static StcStatus take_share(void *arg) {
   DeviceList *l = arg;
   const Net *net = l->net;
@@ -593,12 +596,12 @@ static StcStatus take_share(void *arg) {
   return STC_OK;
 }
 
-/* Of what a device has left, one part in so many is not taken for parts that take turns. */
+/* Parts that take turns leave one SPARED-th of the device's free memory unused. */
 enum { SPARED = 16 };
 
-/* The whole grid's plan, of several ranks with memory on the first alone. cut: it is to have parts, which take cells
- * out of its rows as they lie. *most: plan_new_split's `memory`, which becomes what there is where that is to be found
- * out. */
+/* Makes the whole grid's plan; with several ranks, only the first has memory. cut: it will have parts, which copy cells
+ * directly from its rows. *most: plan_new_split's `memory`; set to the existing memory where that must be determined.
+ */
 static StcStatus make_whole(DeviceList *l, Net *net, bool cut, double *most, int n, const char *const *defines,
                             StcPlan **out) {
   double memory = *most;
@@ -623,7 +626,7 @@ static StcStatus make_whole(DeviceList *l, Net *net, bool cut, double *most, int
   return s ? s : plan_new(l->program, l->names[0], net != NULL, cut || l->n > 1 || net, n, defines, out);
 }
 
-/* A plan of program `q`, cut as `p` is. */
+/* Makes a plan of program `q` that is cut like `p`. */
 static StcStatus split_like(const StcPlan *p, StcProgram *q, int n, const char *const *defines, StcPlan **out) {
   const Split *s = p->split;
   char shape[MAX_RANK * 24];
@@ -634,7 +637,7 @@ static StcStatus split_like(const StcPlan *p, StcProgram *q, int n, const char *
                         out);
 }
 
-/* Gives the plan parts that take turns within so many bytes, and no place yet. */
+/* Gives the plan parts that take turns within `budget` bytes; they are not placed yet. */
 static StcStatus add_turns(StcPlan *p, double budget, const TargetInfo *card) {
   StcContext *c = p->w.context;
   p->split = c->realloc(c->user, NULL, sizeof *p->split);
@@ -647,10 +650,10 @@ static StcStatus add_turns(StcPlan *p, double budget, const TargetInfo *card) {
   return STC_OK;
 }
 
-/* The cut alone. */
+/* Only cuts the grid. */
 static StcStatus cut_guarded(void *arg) { return cut_grid(arg); }
 
-/* What a plan does with its parts. */
+/* The functions of plans with parts. */
 static const SplitOps split_ops = {.run = split_run,
                                    .leave = split_leave,
                                    .close = split_close,

@@ -1,4 +1,5 @@
-/* stc-mpi.c: driver/split/net.h on MPI: the shared module stc-mpi.so. It is made with the compiler of the MPI at hand:
+/* stc-mpi.c: implements driver/split/net.h on MPI: the shared module stc-mpi.so. It is made with the compiler of the
+ * installed MPI:
  *
  *   mpicc -std=c11 -O2 -shared -fPIC -o stc-mpi.so stc-mpi.c
  */
@@ -12,17 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The most bytes that one MPI message has: its counts are ints. */
+/* The most bytes of one MPI message, whose counts are ints. */
 enum { PIECE = 1 << 30 };
 
-/* requests: of the messages under way. alarm: the same ranks, for those that cannot go on. */
+/* requests: of the pending messages. alarm: a communicator of the same ranks, for those that cannot continue. */
 typedef struct NetState {
   MPI_Comm comm, alarm;
   int n, room;
   MPI_Request *requests;
 } NetState;
 
-/* Room for `n` requests. */
+/* Makes room for `n` requests. */
 static void make_room(NetState *s, int n) {
   if (n <= s->room)
     return;
@@ -35,7 +36,7 @@ static void make_room(NetState *s, int n) {
   s->room = n;
 }
 
-/* How many MPI messages `size` bytes take. */
+/* The number of MPI messages for `size` bytes. */
 static int pieces_of(size_t size) { return size ? (int)((size - 1) / PIECE + 1) : 1; }
 
 /* Starts one message, piece by piece. */
@@ -54,7 +55,7 @@ static void start_one(NetState *s, const NetMessage *m) {
   }
 }
 
-/* Net.start: what is to be received first, so that nothing that arrives has to be kept elsewhere. */
+/* Net.start: starts receives first, so that MPI need not buffer messages that arrive. */
 static void net_start(Net *net, int n, const NetMessage *messages) {
   NetState *s = net->state;
   int all = 0;
@@ -94,7 +95,7 @@ static void net_barrier(Net *net) { MPI_Barrier(((NetState *)net->state)->comm);
 /* Net.abort. */
 static void net_abort(Net *net, int code) { MPI_Abort(((NetState *)net->state)->comm, code); }
 
-/* Net.tell: messages without bytes, whose ends nobody waits for. */
+/* Net.tell: sends empty messages, for whose completion nobody waits. */
 static void net_tell(Net *net) {
   NetState *s = net->state;
   for (int i = 0; i < net->size; i++) {
@@ -133,7 +134,7 @@ static void net_close(Net *net) {
   net->state = NULL;
 }
 
-/* Does this MPI take pointers into the memory of CUDA devices? */
+/* Does this MPI accept pointers into the memory of CUDA devices? */
 static bool takes_device_pointers(void) {
 #if defined(MPIX_CUDA_AWARE_SUPPORT) && MPIX_CUDA_AWARE_SUPPORT
   return MPIX_Query_cuda_support() == 1;
@@ -145,7 +146,7 @@ static bool takes_device_pointers(void) {
 #endif
 }
 
-/* The first line of what the library says of itself, up to a comma. */
+/* The first line of the library's description, up to a comma. */
 static const char *library_name(void) {
   static char text[MPI_MAX_LIBRARY_VERSION_STRING];
   int n = 0;
@@ -157,7 +158,7 @@ static const char *library_name(void) {
   return text;
 }
 
-/* Fills what a rank knows of itself and of its machine. */
+/* Fills in the place of the rank, on its machine and among all. */
 static void find_place(Net *net) {
   NetState *s = net->state;
   MPI_Comm here;
@@ -169,7 +170,7 @@ static void find_place(Net *net) {
   MPI_Comm_free(&here);
 }
 
-/* Ends MPI when the process ends, unless that has been done. */
+/* Finalizes MPI when the process ends, unless that has been done. */
 static void end(void) {
   int ended = 0;
   MPI_Finalized(&ended);
@@ -177,7 +178,7 @@ static void end(void) {
     MPI_Finalize();
 }
 
-/* Begins MPI, unless that has been done; who begins it ends it. */
+/* Initializes MPI, unless that has been done; then it also finalizes it. */
 static bool begin(char *why) {
   int initialized = 0, finalized = 0, provided;
   MPI_Initialized(&initialized);

@@ -1,11 +1,11 @@
-/* transport-copy.c: cells from part to part by way of this process' memory, one run of them after the other. It works
+/* transport-copy.c: copies cells from part to part through this process' memory, one run after the other. It works
  * between any two devices. */
 #include "driver/split/split.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The bytes of a run from one part's memory to another's, by way of `room`. */
+/* Copies the bytes of a run from one part's memory to another's, through `room`. */
 static StcStatus copy_run(StcPlan *x, StcPlan *y, const Sending *s, int64_t from, int64_t to, void *room) {
   const char *source = (const char *)s->from + from;
   char *target = (char *)s->to + to;
@@ -13,7 +13,7 @@ static StcStatus copy_run(StcPlan *x, StcPlan *y, const Sending *s, int64_t from
   return st ? st : y->device.kind->put(&y->device, target, room, (size_t)s->n);
 }
 
-/* One transfer. */
+/* Makes one transfer. */
 static StcStatus copy_cells(StcPlan *p, const Transfer *t) {
   StcPlan *x = p->split->part[t->from].plan, *y = p->split->part[t->to].plan;
   Sending s = split_sending(p, t);
@@ -31,7 +31,7 @@ static StcStatus copy_cells(StcPlan *p, const Transfer *t) {
   return st;
 }
 
-/* All transfers, when all parts have made their steps. */
+/* Makes all transfers, when all parts have made their steps. */
 static StcStatus copy_exchange(StcPlan *p) {
   const Split *split = p->split;
   StcStatus s = split_wait(p, STC_OK);

@@ -1,9 +1,9 @@
-/* transport-mpi.c: cells from rank to rank: what a part has for a part elsewhere is one message. A GPU carries its
- * cells to pinned memory of this computer and back in a lane of its own (LANE_SEND), so that launches go on meanwhile;
- * those that do not lie side by side are brought together on it first, and all are if MPI takes pointers into its
- * memory. Between ranks of one machine the pinned memory is one that both see (segments.c), and MPI says no more than
- * that the cells are there, and that they have been taken out: its processes would copy them twice. Where GPUs of one
- * machine reach each other's memory they need neither (direct.c). */
+/* transport-mpi.c: sends cells from rank to rank: all cells of a part for a part of another rank are one message. A GPU
+ * copies its cells to pinned host memory and back in a lane of its own (LANE_SEND), while launches continue; it first
+ * packs cells that are not contiguous, and all cells if MPI accepts pointers into its memory. Between ranks of one
+ * machine both see the pinned memory (segments.c), and MPI messages only say that the cells are there, and that they
+ * have been copied out, because MPI would copy them twice. GPUs of one machine that can access each other's memory need
+ * neither (direct.c). */
 #include "driver/split/links.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ const PartPlan *link_part(const Split *s, const Link *l) { return &s->part[s->pa
 bool link_sends(const Split *s, const Link *l) { return s->part[l->from].plan != NULL; }
 int link_peer(const Split *s, const Link *l) { return s->part[link_sends(s, l) ? l->to : l->from].rank; }
 
-/* The bytes of one half of a link's shared memory: whole lines of caches. */
+/* The bytes of one half of a link's shared memory, in whole cache lines. */
 static size_t half(const Link *l) { return (l->bytes + 255) / 256 * 256; }
 
 /* The link's memory in this exchange. */
@@ -22,7 +22,7 @@ static char *link_memory(const Split *s, const Link *l) {
   return l->memory + (l->shared && m->turn ? half(l) : 0);
 }
 
-/* One transfer between a part on `d` and memory here, run by run. */
+/* Copies one transfer between a part on `d` and host memory, run by run. */
 static StcStatus copy_here(Device *d, const Sending *x, bool sends) {
   StcStatus st = STC_OK;
   for (int64_t k = 0; k < x->count[0] * x->count[1] * x->count[2] && !st; k++) {
@@ -39,10 +39,10 @@ StcStatus transfer_copy(StcPlan *p, const Transfer *t, bool sends, char *side) {
   return copy_here(&p->split->part[sends ? t->from : t->to].plan->device, &x, sends);
 }
 
-/* Does the device carry cells by itself, while launches go on? */
+/* Does the device transfer cells itself while launches continue? */
 static bool device_flows(const Device *d) { return d->kind->carry != NULL; }
 
-/* One transfer of a link whose cells begin at byte `at` of its memory, in the part's LANE_SEND. */
+/* Copies one transfer of a link, whose cells begin at byte `at` of its memory, in the part's LANE_SEND. */
 static StcStatus carry_cells(const StcPlan *p, const Link *l, const Transfer *t, size_t at) {
   Device *d = &link_part(p->split, l)->plan->device;
   bool sends = link_sends(p->split, l);
@@ -51,7 +51,7 @@ static StcStatus carry_cells(const StcPlan *p, const Link *l, const Transfer *t,
                     : d->kind->carry(d, LANE_SEND, x.to, x.from, (size_t)x.n, sends);
 }
 
-/* All transfers of a link, between the fields and its memory. */
+/* Copies all transfers of a link between the fields and the link's memory. */
 static StcStatus move_cells(StcPlan *p, const Link *l) {
   const Split *s = p->split;
   Device *d = &link_part(s, l)->plan->device;
@@ -68,7 +68,7 @@ static StcStatus move_cells(StcPlan *p, const Link *l) {
   return st;
 }
 
-/* Can the cells of the link go when the launches at the cuts are done? */
+/* Can the cells of the link be sent when the launches at the cuts are complete? */
 static bool link_is_early(const StcPlan *p, const Link *l) {
   const Split *s = p->split;
   bool early = true;
@@ -78,7 +78,7 @@ static bool link_is_early(const StcPlan *p, const Link *l) {
   return early;
 }
 
-/* A link's LANE_SEND waits for the launches that its cells have to do with. */
+/* Lets the LANE_SEND of a link wait for the launches that read or write its cells. */
 static StcStatus follow_launches(StcPlan *p, const Link *l, bool early) {
   Device *d = &link_part(p->split, l)->plan->device;
   if (!device_flows(d))
@@ -86,7 +86,7 @@ static StcStatus follow_launches(StcPlan *p, const Link *l, bool early) {
   return d->kind->follow(d, LANE_SEND, d, early && link_is_early(p, l) ? LANE_EDGES : LANE_MAIN);
 }
 
-/* Brings what is to be sent on its way to the link's memory. */
+/* Starts copying the cells to be sent to the link's memory. */
 static StcStatus pack(StcPlan *p, const Link *l, bool early) {
   Device *d = &link_part(p->split, l)->plan->device;
   StcStatus st = follow_launches(p, l, early);
@@ -101,7 +101,7 @@ static StcStatus pack(StcPlan *p, const Link *l, bool early) {
   return st;
 }
 
-/* Brings what has arrived to where it belongs; what follows in the part waits for it. */
+/* Copies cells that have arrived to their fields; later work of the part waits for that. */
 static StcStatus unpack(StcPlan *p, const Link *l, bool early) {
   Device *d = &link_part(p->split, l)->plan->device;
   StcStatus st = follow_launches(p, l, early);
@@ -114,7 +114,7 @@ static StcStatus unpack(StcPlan *p, const Link *l, bool early) {
   return st || !l->direct ? st : direct_end(p, l);
 }
 
-/* Packs or unpacks what the links, the direct ones or the others, have to send or to give. */
+/* Packs the cells that links send, or unpacks those that have arrived; for the direct links or for the others. */
 static StcStatus each_link(StcPlan *p, bool send, bool direct, bool early) {
   const MpiState *m = p->split->ranks;
   StcStatus st = STC_OK;
@@ -126,7 +126,7 @@ static StcStatus each_link(StcPlan *p, bool send, bool direct, bool early) {
   return st;
 }
 
-/* Waits for the devices that do not carry cells by themselves, and has the others mark where they are. */
+/* Waits for devices that do not transfer cells themselves, and sets marks on the others. */
 static StcStatus meet_launches(StcPlan *p, bool early) {
   const Split *s = p->split;
   StcStatus st = STC_OK;
@@ -140,7 +140,8 @@ static StcStatus meet_launches(StcPlan *p, bool early) {
   return st;
 }
 
-/* Waits until what is to be sent is in the links' memory; what came with the last exchange has left it, too. */
+/* Waits until the cells to be sent are in the links' memory, and those of the last exchange have been copied out of it.
+ */
 static StcStatus await_packed(StcPlan *p) {
   const Split *s = p->split;
   StcStatus st = STC_OK;
@@ -157,7 +158,7 @@ static StcStatus await_packed(StcPlan *p) {
   return st;
 }
 
-/* What follows in each part waits for what has been brought to it. */
+/* Lets later work of each part wait for the cells that it receives. */
 static StcStatus follow_unpacked(StcPlan *p) {
   const Split *s = p->split;
   StcStatus st = STC_OK;
@@ -174,8 +175,8 @@ static StcStatus follow_unpacked(StcPlan *p) {
 
 bool mpi_flows(const StcPlan *p) { return ((const MpiState *)p->split->ranks)->flows; }
 
-/* What goes by messages, and what goes from part to part of this rank meanwhile. With a status already the messages are
- * sent all the same. */
+/* Sends and receives messages, and meanwhile makes the transfers between parts of this rank. After an error status the
+ * messages are sent nevertheless. */
 static StcStatus exchange_messages(StcPlan *p, StcStatus s, bool early) {
   Split *split = p->split;
   MpiState *m = split->ranks;
@@ -225,7 +226,7 @@ static Link *find_link(StcPlan *p, MpiState *m, int from, int to) {
   return &m->links[m->n - 1];
 }
 
-/* Do the cells of one of the link's transfers lie in several runs? */
+/* Has a transfer of the link several runs of cells? */
 static bool has_runs(const Split *s, const Link *l) {
   bool any = false;
   for (int i = 0; i < s->ntransfers; i++) {
@@ -236,7 +237,7 @@ static bool has_runs(const Split *s, const Link *l) {
   return any;
 }
 
-/* Memory for a link; what is shared has it. */
+/* Allocates memory for a link; shared links have it. */
 static StcStatus make_memory(StcPlan *p, Link *l) {
   const Split *s = p->split;
   Device *d = &link_part(s, l)->plan->device;
@@ -255,7 +256,7 @@ static StcStatus make_memory(StcPlan *p, Link *l) {
   return l->memory ? st : computer_no_room(p->w.context, "ghost cells", "on their way", (double)l->bytes);
 }
 
-/* Do the devices of all parts of all ranks carry cells by themselves? */
+/* Do the devices of all parts of all ranks transfer cells themselves? */
 static bool all_flow(const StcPlan *p) {
   const Split *s = p->split;
   bool mine = true, all[s->net->size];
@@ -270,7 +271,7 @@ static bool all_flow(const StcPlan *p) {
 /* The tag of the link's messages. */
 static int link_tag(const Split *s, const Link *l) { return (int)(((int64_t)l->from * s->nparts + l->to) % NET_TAGS); }
 
-/* Finds the links. */
+/* Finds the links of this rank. */
 static void find_links(StcPlan *p, MpiState *m) {
   const Split *s = p->split;
   for (int i = 0; i < s->ntransfers; i++) {
@@ -281,13 +282,13 @@ static void find_links(StcPlan *p, MpiState *m) {
   }
 }
 
-/* What one end of a link tells the other: can it share memory; the sender: where in its own. */
+/* What one end of a link sends to the other: whether it can share memory; from the sender: the position in its own. */
 typedef struct Offer {
   bool fine;
   size_t at;
 } Offer;
 
-/* This end's of all links: in *bytes how much of its own memory they take, twice each. */
+/* The offers of this rank for all links; *bytes: the memory that they need, in which each link has two halves. */
 static Offer *make_offers(StcPlan *p, const MpiState *m, size_t *bytes) {
   const Split *s = p->split;
   Offer *offers = ARENA_ARRAY(p->w.arena, Offer, m->n + 1);
@@ -321,7 +322,7 @@ void links_tell(StcPlan *p, const MpiState *m, void *mine, void *theirs, size_t 
   s->net->finish(s->net);
 }
 
-/* All ranks: has links between GPUs of one machine take memory that both ends see, where that can be. */
+/* All ranks call it: lets links between GPUs of one machine use memory that both ends see, if possible. */
 static void share_memory(StcPlan *p, MpiState *m) {
   const Split *s = p->split;
   bool *wanted = ARENA_ARRAY(p->w.arena, bool, s->net->size);
@@ -344,8 +345,8 @@ static void share_memory(StcPlan *p, MpiState *m) {
   }
 }
 
-/* The messages of an exchange: of each link that is not direct the cells, or where they are shared one that says that
- * they are there, and one back that those of the exchange before have been taken out. */
+/* Makes the messages of an exchange. For each link that is not direct: the cells, or, if memory is shared, a message
+ * that they are there, and one back that those of the exchange before have been copied out. */
 static void make_messages(StcPlan *p, MpiState *m) {
   const Split *s = p->split;
   m->messages = ARENA_ARRAY(p->w.arena, NetMessage, 2 * m->n + 1);

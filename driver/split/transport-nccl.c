@@ -1,33 +1,33 @@
-/* transport-nccl.c: cells from GPU to GPU by NCCL, in one process or several (ranks), in order with their launches:
- * nobody waits on the host. Cells that do not lie side by side are brought together on the device first. What parts on
- * one GPU have for each other is copied there. Where a rank fails the others would wait for what it does not send any
- * more: so they look, while they wait, whether one has told them that, and give NCCL up then. */
+/* transport-nccl.c: sends cells from GPU to GPU by NCCL, in one process or several (ranks), in order with their
+ * launches: nothing waits on the host. The device first packs cells that are not contiguous. Cells between parts on one
+ * GPU are copied there. If a rank fails, the others would wait for messages that it no longer sends; so while they wait
+ * they check whether a rank has reported a failure, and then abort NCCL. */
 #include "driver/split/nccl.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* After so many exchanges the host waits for those before them, so that no launch ever waits for room in the driver's
- * queue, where nobody would hear of a rank that has failed. */
+/* After this number of exchanges the host waits for the earlier ones, so that no launch blocks because the driver's
+ * queue is full, where a failure of another rank would not be noticed. */
 enum { EXCHANGES_AHEAD = 16 };
 
-/* The transfers from one part to another, one of which is here. early: its cells need the launches at the cuts alone;
- * agreed: between ranks, both have found that this is so where all steps from one exchange to the next are made in one
+/* The transfers from one part to another, one of which is on this rank. early: its cells depend only on the launches at
+ * the cuts. agreed: between ranks, both have found that this is so if all steps between two exchanges are made in one
  * go. */
 typedef struct NcclLink {
   int from, to;
   bool early, agreed;
 } NcclLink;
-/* A transfer of a link (NULL: both parts are on one GPU); memory on either part's device, where its cells are brought
- * together, NULL: they lie so. */
+/* A transfer of a link (NULL: both parts are on one GPU); memory on either part's device for packed cells, NULL: they
+ * are contiguous. */
 typedef struct Way {
   const Transfer *t;
   int link;
   bool within;
   char *out, *in;
 } Way;
-/* A GPU of this rank: its place among those of all, and one of its devices. */
+/* A GPU of this rank: its number among all GPUs, and one of its devices. */
 typedef struct NcclGpu {
   int place;
   Device *device;
@@ -39,14 +39,14 @@ typedef struct NcclState {
   NcclLink *links;
   Way *ways;
   NcclGpu *gpus;
-  int *place;    /* of each part's GPU among the `n` of all ranks */
-  int64_t ahead; /* exchanges since the marks in LANE_PACE */
-  int lane;      /* that the present exchange is in: the main one if all of it waits for whole launches */
+  int *place;    /* the number of each part's GPU among the `n` of all ranks */
+  int64_t ahead; /* exchanges since the marks in LANE_PACE were set */
+  int lane;      /* the lane of the present exchange: the main one if all of it waits for whole launches */
 } NcclState;
 
-/* ---------------------------------------------------------------- what there is */
+/* ---------------------------------------------------------------- what is available */
 
-/* Which GPU a part is on; what is missing on its rank. */
+/* The GPU of a part; what is missing on its rank. */
 typedef struct Seat {
   unsigned char id[DEVICE_IDENTITY];
   char missing[256];
@@ -63,7 +63,7 @@ static Seat own_seat(const StcPlan *p, int part, const char *missing) {
   return seat;
 }
 
-/* The seats of all parts, by number (calloc). NULL without memory on any rank. */
+/* The seats of all parts, by number (calloc). NULL if any rank has no memory. */
 static Seat *all_seats(StcPlan *p, const char *missing) {
   Split *s = p->split;
   int ranks = s->net ? s->net->size : 1, most = (s->nparts + ranks - 1) / ranks;
@@ -89,7 +89,7 @@ static Seat *all_seats(StcPlan *p, const char *missing) {
   return out;
 }
 
-/* Numbers the GPUs in the order in which parts have them. What is missing into `why`, "" if nothing is. */
+/* Numbers the GPUs in the order of the parts. `why`: what is missing, "" if nothing is. */
 static void number_gpus(const StcPlan *p, NcclState *x, const Seat *seats, char why[256]) {
   const Split *s = p->split;
   why[0] = 0;
@@ -110,7 +110,7 @@ static void number_gpus(const StcPlan *p, NcclState *x, const Seat *seats, char 
 
 /* ---------------------------------------------------------------- opening and closing */
 
-/* The link's number, made if there is none yet. */
+/* The number of the link for the transfer, made if there is none yet. */
 static int find_link(StcPlan *p, NcclState *x, const Transfer *t) {
   for (int i = x->nlinks - 1; i >= 0; i--)
     if (x->links[i].from == t->from && x->links[i].to == t->to)
@@ -119,7 +119,7 @@ static int find_link(StcPlan *p, NcclState *x, const Transfer *t) {
   return x->nlinks - 1;
 }
 
-/* Memory on the part's device for cells that lie in several runs. */
+/* Memory on the part's device for packing cells that have several runs. */
 static StcStatus make_side(const PartPlan *part, const Runs *r, size_t bytes, char **out) {
   void *memory = NULL;
   StcStatus s = STC_OK;
@@ -129,7 +129,7 @@ static StcStatus make_side(const PartPlan *part, const Runs *r, size_t bytes, ch
   return s;
 }
 
-/* All transfers that have to do with parts here. */
+/* Finds all transfers to or from parts of this rank. */
 static StcStatus find_ways(StcPlan *p, NcclState *x) {
   const Split *s = p->split;
   StcStatus st = STC_OK;
@@ -168,14 +168,14 @@ static StcStatus make_streams(const NcclState *x) {
   return s;
 }
 
-/* Connects one of this rank's GPUs: NCCL takes that whose context is current, which asking for its stream makes so. */
+/* Connects one of this rank's GPUs: NCCL uses the one whose context is current; asking for its stream makes it so. */
 static StcStatus join_gpu(StcPlan *p, const NcclState *x, NcclId id, NcclGpu *g) {
   void *stream;
   StcStatus s = g->device->kind->stream(g->device, LANE_SEND, &stream);
   return s ? s : nccl_check(p, &x->nccl, x->nccl.join(&g->communicator, x->n, id, g->place), "connecting the GPUs");
 }
 
-/* Connects all GPUs. What a rank can fail at by itself comes first, for the others would wait for it. */
+/* Connects all GPUs. First come the steps in which a rank can fail by itself, because the others would wait for it. */
 static StcStatus join_gpus(StcPlan *p, NcclState *x) {
   Net *net = p->split->net;
   NcclId id = {{0}};
@@ -193,7 +193,7 @@ static StcStatus join_gpus(StcPlan *p, NcclState *x) {
   return s ? s : end;
 }
 
-/* Ends what is under way, which others do not answer any more. */
+/* Aborts pending work, which other ranks no longer answer. */
 static void give_up(StcPlan *p) {
   NcclState *x = p->split->state;
   split_forget_periods(p);
@@ -205,7 +205,7 @@ static void give_up(StcPlan *p) {
   p->split->broken = true;
 }
 
-/* Gives all back. */
+/* Frees everything. */
 static void nccl_close(StcPlan *p) {
   NcclState *x = p->split->state;
   for (int i = 0; x && i < x->nways; i++) {
@@ -224,14 +224,14 @@ static void nccl_close(StcPlan *p) {
 
 /* ---------------------------------------------------------------- waiting */
 
-/* The host lets others have the core for a moment, longer after many times. */
+/* Yields the host's core for a moment; for longer after many times. */
 static void pause_host(int times) {
   struct timespec t = {.tv_nsec = times < 64 ? 0 : 20000};
   if (t.tv_nsec)
     nanosleep(&t, NULL);
 }
 
-/* Has NCCL found an error by itself? */
+/* Has NCCL detected an error by itself? */
 static StcStatus look_at_errors(StcPlan *p, NcclState *x) {
   StcStatus s = STC_OK;
   for (int i = 0; i < x->ngpus && !s; i++) {
@@ -242,7 +242,7 @@ static StcStatus look_at_errors(StcPlan *p, NcclState *x) {
   return s;
 }
 
-/* Waits until the marks of all parts in the lane are reached, an error shows, or another rank has failed. */
+/* Waits until the marks of all parts in the lane are reached, an error occurs, or another rank has failed. */
 static StcStatus await_parts(StcPlan *p, NcclState *x, int lane) {
   const Split *s = p->split;
   StcStatus st = STC_OK;
@@ -265,7 +265,7 @@ static StcStatus await_parts(StcPlan *p, NcclState *x, int lane) {
   return st;
 }
 
-/* Marks where all parts are in their main lanes; lane: the one that the marks are in, which waits for these. */
+/* Sets marks after the work in the main lanes of all parts; lane: the lane of the marks, which waits for that work. */
 static StcStatus mark_parts(const Split *s, int lane) {
   StcStatus st = STC_OK;
   for (int i = s->begin; i < s->end && !st; i++) {
@@ -279,7 +279,7 @@ static StcStatus mark_parts(const Split *s, int lane) {
   return st;
 }
 
-/* With a status tells the other ranks, and gives up. */
+/* After an error status: tells the other ranks, and aborts. */
 static StcStatus fail_together(StcPlan *p, StcStatus s) {
   Split *split = p->split;
   if (s && split->net && !split->broken)
@@ -289,7 +289,7 @@ static StcStatus fail_together(StcPlan *p, StcStatus s) {
   return s;
 }
 
-/* Waits for all parts. With a status already, or where one arises, tells the other ranks. */
+/* Waits for all parts. If there is an error before or during that, tells the other ranks. */
 static StcStatus nccl_wait(StcPlan *p, StcStatus s) {
   NcclState *x = p->split->state;
   s = s ? s : mark_parts(p->split, LANE_MAIN);
@@ -299,7 +299,7 @@ static StcStatus nccl_wait(StcPlan *p, StcStatus s) {
   return fail_together(p, s);
 }
 
-/* Waits for the marks of a while ago, and makes new ones. */
+/* Waits for the marks that were set some exchanges ago, and sets new ones. */
 static StcStatus nccl_pace(StcPlan *p, int64_t more) {
   NcclState *x = p->split->state;
   x->ahead += more;
@@ -312,13 +312,13 @@ static StcStatus nccl_pace(StcPlan *p, int64_t more) {
 
 /* ---------------------------------------------------------------- exchanging */
 
-/* The rank at the other end of the link, -1: this one. */
+/* The rank at the other end of the link; -1: this one. */
 static int link_peer(const Split *s, const NcclLink *l) {
   const PartPlan *from = &s->part[l->from], *to = &s->part[l->to];
   return from->plan && to->plan ? -1 : from->plan ? to->rank : from->rank;
 }
 
-/* Sets `early` of the links as far as it is known here. */
+/* Sets `early` of the links as far as this rank knows it. */
 static void find_early_here(const StcPlan *p, NcclState *x) {
   const Split *s = p->split;
   for (int i = 0; i < x->nlinks; i++)
@@ -330,8 +330,8 @@ static void find_early_here(const StcPlan *p, NcclState *x) {
   }
 }
 
-/* All ranks: has both ends of each link between two of them know whether it can be early. NCCL matches what they send
- * by its order, so they must come to the same answer, and each knows its own parts' launches. */
+/* All ranks call it: both ends of each link between ranks agree whether it can be early. NCCL matches messages by their
+ * order, so both need the same answer, and each knows only the launches of its own parts. */
 static void agree_early(StcPlan *p, NcclState *x) {
   const Split *s = p->split;
   bool *mine = ARENA_ARRAY(p->w.arena, bool, x->nlinks + 1), *theirs = ARENA_ARRAY(p->w.arena, bool, x->nlinks + 1);
@@ -357,7 +357,7 @@ static void agree_early(StcPlan *p, NcclState *x) {
     x->links[i].agreed = mine[i] && theirs[i];
 }
 
-/* Which links need the launches at the cuts alone, and the lane. */
+/* Finds the links that depend only on the launches at the cuts, and the lane. */
 static void find_early(const StcPlan *p, NcclState *x, bool early) {
   const Split *s = p->split;
   find_early_here(p, x);
@@ -371,7 +371,8 @@ static void find_early(const StcPlan *p, NcclState *x, bool early) {
     x->lane = x->links[i].early ? LANE_SEND : x->lane;
 }
 
-/* The exchange's lane of the part waits for its launches, and for those of part `other`, if that is here. */
+/* Lets the exchange's lane of the part wait for its launches, and for those of part `other`, if that is on this rank.
+ */
 static StcStatus follow_parts(const Split *s, int part, int other, int of) {
   int lane = ((const NcclState *)s->state)->lane;
   Device *d = &s->part[part].plan->device;
@@ -379,8 +380,7 @@ static StcStatus follow_parts(const Split *s, int part, int other, int of) {
   return st || !s->part[other].plan || other == part ? st : d->kind->follow(d, lane, &s->part[other].plan->device, of);
 }
 
-/* Has the transfers of the links of this round wait for launches, brings their cells together, and copies those that
- * stay on a GPU. */
+/* For the links of this round: lets transfers wait for launches, packs cells, and copies those that stay on a GPU. */
 static StcStatus begin_ways(StcPlan *p, const NcclState *x, bool early) {
   const Split *s = p->split;
   StcStatus st = STC_OK;
@@ -405,7 +405,7 @@ static StcStatus begin_ways(StcPlan *p, const NcclState *x, bool early) {
   return st;
 }
 
-/* The communicator of the part's GPU, and the exchange's lane of the part. */
+/* The communicator of the part's GPU, and the stream of the exchange's lane of the part. */
 static StcStatus part_stream(const Split *s, const NcclState *x, int part, void **communicator, void **stream) {
   Device *d = &s->part[part].plan->device;
   for (int i = 0; i < x->ngpus; i++)
@@ -414,7 +414,7 @@ static StcStatus part_stream(const Split *s, const NcclState *x, int part, void 
   return d->kind->stream(d, x->lane, stream);
 }
 
-/* One message of a transfer: what the part here sends, or gets. */
+/* Starts one message of a transfer: what the part of this rank sends or receives. */
 static StcStatus start_message(StcPlan *p, const NcclState *x, const Way *w, bool sends) {
   const Split *s = p->split;
   const Transfer *t = w->t;
@@ -429,7 +429,7 @@ static StcStatus start_message(StcPlan *p, const NcclState *x, const Way *w, boo
   return nccl_check(p, &x->nccl, e, sends ? "sending ghost cells" : "receiving ghost cells");
 }
 
-/* All messages of the links of this round, as one. */
+/* Starts all messages of the links of this round, as one group. */
 static StcStatus start_messages(StcPlan *p, const NcclState *x, bool early) {
   const Split *s = p->split;
   StcStatus st = nccl_check(p, &x->nccl, x->nccl.group_start(), "exchanging ghost cells");
@@ -448,7 +448,7 @@ static StcStatus start_messages(StcPlan *p, const NcclState *x, bool early) {
   return st ? st : end;
 }
 
-/* Brings what came in one piece to where it belongs. */
+/* Unpacks the cells that arrived contiguously. */
 static StcStatus end_ways(StcPlan *p, const NcclState *x, bool early) {
   StcStatus st = STC_OK;
   for (int i = 0; i < x->nways && !st; i++) {
@@ -462,7 +462,7 @@ static StcStatus end_ways(StcPlan *p, const NcclState *x, bool early) {
   return st;
 }
 
-/* Are there links of this round, and messages among theirs? */
+/* Has this round links, and do they have messages (`messages`)? */
 static bool has_ways(const NcclState *x, bool early, bool messages) {
   bool any = false;
   for (int i = 0; i < x->nways; i++)
@@ -470,7 +470,7 @@ static bool has_ways(const NcclState *x, bool early, bool messages) {
   return any;
 }
 
-/* What follows in each part waits for what was brought to it, and until what it sent is gone. */
+/* Lets later work of each part wait until cells have arrived and until its own have been sent. */
 static StcStatus follow_ways(StcPlan *p, const NcclState *x) {
   const Split *s = p->split;
   StcStatus st = STC_OK;
@@ -490,7 +490,7 @@ static StcStatus follow_ways(StcPlan *p, const NcclState *x) {
   return st;
 }
 
-/* All transfers, those first that need the launches at the cuts alone. */
+/* Makes all transfers; first those that depend only on the launches at the cuts. */
 static StcStatus exchange_ways(StcPlan *p, bool early) {
   const Split *s = p->split;
   NcclState *x = s->state;
@@ -512,14 +512,14 @@ static StcStatus exchange_ways(StcPlan *p, bool early) {
   return st ? st : follow_ways(p, x);
 }
 
-/* How connecting went on a rank: its status, and what NCCL said if it was that which failed. */
+/* The result of connecting on a rank: its status, and the message of NCCL if NCCL failed. */
 typedef struct Outcome {
   StcStatus status;
   char why[NCCL_WHY];
 } Outcome;
 
-/* The outcome of all ranks: STC_OK if all are connected, or if NCCL failed and nothing else did: `why` says on which
- * rank and how then. A rank that is well while another is not has heard so from the other, or waits for nobody. */
+/* The result on all ranks: STC_OK if all are connected, or if only NCCL failed: then `why` says on which rank and how.
+ * A rank without an error of its own, while another has one, has received it from that one, or waits for nobody. */
 static StcStatus share_outcome(StcPlan *p, const Outcome *mine, char why[256]) {
   Net *net = p->split->net;
   int size = net ? net->size : 1;
@@ -539,9 +539,9 @@ static StcStatus share_outcome(StcPlan *p, const Outcome *mine, char why[256]) {
   return STC_OK;
 }
 
-/* Connects all GPUs. NCCL makes its connections with the first messages, which takes a fifth of a second: so ghost
- * cells, which have no values yet, are exchanged here once. If it fails all is as it was before, and `why` is not
- * empty. */
+/* Connects all GPUs. NCCL makes its connections with the first messages, which takes a fifth of a second; so this
+ * exchanges ghost cells once, which have no values yet. If it fails, everything is as before, and `why` is not empty.
+ */
 static StcStatus connect_gpus(StcPlan *p, NcclState *x, char why[256]) {
   Split *s = p->split;
   Outcome mine = {0};

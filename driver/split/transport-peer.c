@@ -1,7 +1,7 @@
-/* transport-peer.c: cells from GPU to GPU of one process, in order with their launches: nobody waits on the host. Who
- * sends waits for what the other one still does to the cells; who gets waits, before its next launch, for what is sent
- * to it. They go in lanes of their own, one for each neighbour; where launches are made in windows, as soon as they are
- * there. */
+/* transport-peer.c: sends cells from GPU to GPU of one process, in order with their launches: nothing waits on the
+ * host. The sender waits for work of the receiver that still uses the cells; the receiver's next launch waits for the
+ * cells that are sent to it. Transfers use lanes of their own, one for each neighbour; if launches are divided into
+ * windows, they start as soon as the cells are there. */
 #include "driver/split/split.h"
 
 #include <stdlib.h>
@@ -20,25 +20,24 @@ bool parts_are_near(StcPlan *p) {
   return here > 0;
 }
 
-/* The lane in which the part sends: parts that lie side by side get theirs in different ones, so that none waits for
- * what is sent to another. */
+/* The lane in which the sending part makes the transfer: neighbouring parts get their cells in different lanes, so that
+ * none waits for what is sent to another. */
 static int lane_of(const Transfer *t) { return LANE_SEND + ((t->to - t->from) % SEND_LANES + SEND_LANES) % SEND_LANES; }
 
-/* Lane `lane` of part `waits` waits for the mark of part `other` in lane `of`. */
+/* Lets lane `lane` of part `waits` wait for the mark of part `other` in lane `of`. */
 static StcStatus follow(const Split *s, int waits, int lane, int other, int of) {
   Device *d = &s->part[waits].plan->device;
   return d->kind->follow(d, lane, &s->part[other].plan->device, of);
 }
 
-/* The lane of the transfer waits for the marks in lane `of` of both parts: behind them the cells are there, and nobody
- * is at work any more where they go to. */
+/* Lets the lane of the transfer wait for the marks in lane `of` of both parts: then the cells are computed, and nobody
+ * uses their destination any more. */
 static StcStatus begin_way(const Split *s, const Transfer *t, int of) {
   StcStatus st = follow(s, t->from, lane_of(t), t->from, of);
   return st || t->to == t->from ? st : follow(s, t->from, lane_of(t), t->to, of);
 }
 
-/* Both parts wait for what the lane was given: the one that gets it, and the one that sends it, before it may write
- * over it. */
+/* Lets both parts wait for the transfer: the receiver, and the sender before it may overwrite the cells. */
 static StcStatus end_way(const Split *s, const Transfer *t) {
   Device *d = &s->part[t->from].plan->device;
   StcStatus st = d->kind->mark(d, lane_of(t));
@@ -47,7 +46,7 @@ static StcStatus end_way(const Split *s, const Transfer *t) {
   return st || t->to == t->from ? st : follow(s, t->to, LANE_MAIN, t->from, lane_of(t));
 }
 
-/* One transfer, in its lane of the part that sends. */
+/* Makes one transfer, in its lane of the sending part. */
 static StcStatus send_cells(const StcPlan *p, const Transfer *t) {
   const Split *s = p->split;
   Device *d = &s->part[t->from].plan->device;
@@ -55,21 +54,22 @@ static StcStatus send_cells(const StcPlan *p, const Transfer *t) {
   return d->kind->send(d, lane_of(t), &s->part[t->to].plan->device, &x);
 }
 
-/* Which transfers: all; those that can go when the launches at the cuts are done; those that cannot. */
+/* A set of transfers: all; those that can start when the launches at the cuts are complete; those that cannot. */
 typedef enum Which { WHICH_ALL, WHICH_EARLY, WHICH_LATE } Which;
 
-/* Is the transfer one of those? */
+/* Is the transfer in that set? */
 static bool is_wanted(const StcPlan *p, const Transfer *t, Which which) {
   if (!transfer_is_here(p->split, t) || which == WHICH_ALL)
     return transfer_is_here(p->split, t);
   return (cells_are_there(p, t) && cells_are_free(p, t)) == (which == WHICH_EARLY);
 }
 
-/* Sends those, when both parts have come to their marks in lane `of`. What follows in the main lanes waits for that. */
+/* Makes the transfers of the set when both parts have reached their marks in lane `of`. Later work in the main lanes
+ * waits for them. */
 static StcStatus send_behind(StcPlan *p, Which which, int of) {
   const Split *s = p->split;
   size_t here = (size_t)(s->end - s->begin);
-  bool *begun = calloc(here * here, sizeof *begun); /* the ways from part to part that have something */
+  bool *begun = calloc(here * here, sizeof *begun); /* the pairs of parts that have transfers */
   StcStatus st = begun ? STC_OK : STC_MEMORY;
   for (int i = 0; i < s->ntransfers && !st; i++) {
     const Transfer *t = &s->transfers[i];
@@ -93,7 +93,7 @@ static StcStatus send_behind(StcPlan *p, Which which, int of) {
   return st;
 }
 
-/* All transfers, behind all there was so far. */
+/* Makes all transfers, after all earlier work. */
 static StcStatus peer_exchange(StcPlan *p) {
   const Split *s = p->split;
   StcStatus st = STC_OK;
@@ -105,7 +105,7 @@ static StcStatus peer_exchange(StcPlan *p) {
   return st;
 }
 
-/* All transfers, those that can beside what is still being computed. */
+/* Makes all transfers; those that can start early run beside launches. */
 static StcStatus peer_early(StcPlan *p) {
   bool sent = p->split->mirrored;
   p->split->mirrored = false;
@@ -117,8 +117,8 @@ static StcStatus peer_early(StcPlan *p) {
   return st;
 }
 
-/* Marks change nothing, nor does an exchange before the first steps, but they have the driver make streams, events, and
- * the ways between GPUs, which takes it milliseconds. */
+/* Sets marks and makes an exchange, which have no effect before the first steps. But they let the driver create
+ * streams, events, and the connections between GPUs, which takes it milliseconds. */
 static StcStatus peer_ready(StcPlan *p) {
   const Split *s = p->split;
   StcStatus st = peer_exchange(p);
@@ -132,6 +132,6 @@ static StcStatus peer_ready(StcPlan *p) {
 
 const Transport transport_peer = {
     .name = "peer", .exchange = peer_exchange, .early = peer_early, .ready = peer_ready, .keeps = true};
-/* The same with launches that send by themselves (mirrors.c). */
+/* The same with launches that store to other parts themselves (mirrors.c). */
 const Transport transport_store = {
     .name = "store", .exchange = peer_exchange, .early = peer_early, .ready = peer_ready, .keeps = true};

@@ -1,17 +1,17 @@
-/* transports.c: which way cells get from part to part. Within a process that is `peer` where its GPUs reach each other,
- * or else `copy`; between processes `mpi` where it takes all cells from GPU to GPU, or else `nccl` where each has GPUs
- * of its own and NCCL is there, or else `mpi`. */
+/* transports.c: chooses the transport. Within a process it is `peer` if its GPUs can access each other's memory, else
+ * `copy`. Between processes it is `mpi` if that sends all cells from GPU to GPU; else `nccl` if each has GPUs of its
+ * own and NCCL is available; else `mpi`. */
 #include "driver/split/split.h"
 
 #include <string.h>
 
-/* Was this transport asked for? */
+/* Was this transport requested? */
 static bool asked(const Split *s, const char *name) { return s->by && strcmp(s->by, name) == 0; }
 
 /* Are there other processes? */
 static bool has_others(const Split *s) { return s->net && s->net->size > 1; }
 
-/* Is it for as many processes as there are? */
+/* Checks that the requested transport suits the number of processes. */
 static StcStatus check_asked(StcPlan *p) {
   const Split *s = p->split;
   if (has_others(s) && (asked(s, "store") || asked(s, "peer") || asked(s, "copy")))
@@ -25,7 +25,7 @@ static StcStatus check_asked(StcPlan *p) {
   return STC_OK;
 }
 
-/* Tries NCCL. Unless it was asked for, what is missing is no error; that it fails is worth a word. */
+/* Tries NCCL. If it was not requested and something is missing, that is no error; if it fails, that is reported. */
 static StcStatus try_nccl(StcPlan *p) {
   char why[256] = "";
   bool tried = false;
@@ -44,7 +44,7 @@ static StcStatus try_nccl(StcPlan *p) {
   return STC_DEVICE;
 }
 
-/* Within this process. */
+/* Chooses the transport within this process. */
 static StcStatus choose_here(StcPlan *p) {
   Split *s = p->split;
   bool near = parts_are_near(p);
@@ -66,7 +66,7 @@ static StcStatus choose_here(StcPlan *p) {
   return STC_DEVICE;
 }
 
-/* Is it so on all ranks? */
+/* Is `mine` true on all ranks? */
 static bool on_all(const Split *s, bool mine) {
   bool every[s->net->size];
   s->net->gather(s->net, &mine, sizeof mine, every);
@@ -75,8 +75,8 @@ static bool on_all(const Split *s, bool mine) {
   return mine;
 }
 
-/* Takes MPI if all that ranks have for each other goes from GPU to GPU then: that takes nothing of the GPUs from
- * launches, and need not be connected. */
+/* Chooses MPI if all cells between ranks then go from GPU to GPU: that takes no GPU resources from launches, and needs
+ * no connections. */
 static StcStatus try_direct(StcPlan *p) {
   Split *s = p->split;
   int links = 0;

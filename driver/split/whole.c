@@ -1,12 +1,12 @@
-/* whole.c: fields and launch-time arrays of the whole grid to its parts and back, by way of this process' memory, or of
- * that of rank 0, which has the whole grid then. Back from GPU to GPU of one process they are sent, for a reduction may
- * ask for them after every step. */
+/* whole.c: copies fields and launch-time arrays of the whole grid to its parts and back, through this process' memory,
+ * or that of rank 0, which then has the whole grid. Within one process fields come back directly from GPU to GPU,
+ * because a reduction may need them after every step. */
 #include "driver/split/split.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Memory for a slot (malloc), with its values if `fetch`. NULL after an error, with *s. */
+/* Host memory for a slot (malloc), with its values if `fetch`. NULL after an error, with *s. */
 static void *slot_values(StcPlan *p, const Slot *slot, bool fetch, StcStatus *s) {
   void *memory = *s ? NULL : calloc(slot->size + 1, 1);
   if (!*s && !memory)
@@ -16,7 +16,7 @@ static void *slot_values(StcPlan *p, const Slot *slot, bool fetch, StcStatus *s)
   return memory;
 }
 
-/* The number in the whole grid's module of field `field` of the parts', -1: it has none, or no memory. */
+/* The number in the whole grid's module of field `field` of the parts' module; -1: it has none, or no memory. */
 static int whole_field(const StcPlan *p, const StcPlan *q, int field) {
   int f = q->module->fields[field].temp ? -1 : module_find_field(p->module, q->module->fields[field].name);
   return f >= 0 && !p->module->fields[f].temp && p->memory.of_field[f] >= 0 && q->memory.of_field[field] >= 0 ? f : -1;
@@ -33,14 +33,14 @@ static CellArray whole_array(const StcPlan *p, int field) {
   return a;
 }
 
-/* What is done with each run of cells (runs_each), and for whom. */
+/* The operation for each run of cells (runs_each), and its argument. */
 typedef struct Doing {
   StcStatus (*fn)(void *user, int64_t from, int64_t to, int64_t n);
   void *user;
 } Doing;
 
-/* The runs of what the part has of the field (not `in`: of its own points) and lies `turns` times around the whole
- * grid: from the array of field `whole` to the part's (`in`), or back. */
+/* Calls it for the runs of the part's cells (not `in`: of its own points) that lie `turns` times around the whole grid:
+ * from the array of field `whole` to the part's (`in`), or back. */
 static StcStatus box_each(const StcPlan *p, const PartPlan *part, int field, int whole, const int *turns, bool in,
                           const Doing *do_it) {
   const Split *s = p->split;
@@ -64,7 +64,7 @@ static StcStatus box_each(const StcPlan *p, const PartPlan *part, int field, int
   return runs_each(&r, do_it->fn, do_it->user);
 }
 
-/* All runs; into a part those for ghost cells beyond the edges of a ring, too. */
+/* Calls it for all runs; into a part also for those of ghost cells beyond the edges of a ring. */
 static StcStatus all_each(const StcPlan *p, const PartPlan *part, int field, int whole, bool in, const Doing *do_it) {
   const Field *f = &part->module->fields[field];
   StcStatus s = STC_OK;
@@ -85,7 +85,7 @@ StcStatus part_each(const StcPlan *p, const PartPlan *part, int field, bool in,
   return all_each(p, part, part->plan->bound.homes[mine].field, p->bound.homes[field].field, in, &(Doing){fn, user});
 }
 
-/* Writes a run of cells to a file; reads one, the other way round (part_each). */
+/* Writes a run of cells to a file; get_run reads one (part_each). */
 static StcStatus put_run(void *user, int64_t from, int64_t to, int64_t n) {
   const PartFile *x = user;
   return file_write_at(x->fd, x->memory + from * x->size, n * x->size, x->at + to * x->size) ? STC_OK : STC_IO;
@@ -103,19 +103,19 @@ StcStatus part_from_file(const StcPlan *p, const PartPlan *part, int field, Part
   return part_each(p, part, field, true, get_run, file);
 }
 
-/* Copies the cells between the whole field's values and the part's array. */
+/* Copies the cells between the values of the whole field and the part's array. */
 static void copy_cells(const StcPlan *p, const PartPlan *part, int field, int whole, bool in, char *from, char *to) {
   CellCopy c = {to, from, type_bytes(part->module, part->module->fields[field].type)};
   all_each(p, part, field, whole, in, &(Doing){cells_copy, &c});
 }
 
-/* Memory for what a part has of the field (split_room). */
+/* Memory for the part's cells of the field (split_room). */
 static char *part_memory(StcPlan *p, const PartPlan *part, int field, StcStatus *s) {
   return split_room(p, part->module->fields[field].name, part_bytes(part, field), s);
 }
 
-/* One field to part `part`, from the values of the whole one at `values`, which the rank that leads has: to its device
- * where it is here, else there, or from there. */
+/* Copies one field to part `part`, from the values of the whole field at `values` on the rank that leads: to its device
+ * if it is on this rank; else sends or receives them. */
 static StcStatus scatter_field(StcPlan *p, const PartPlan *part, int field, int whole, char *values, StcStatus s) {
   Net *net = p->split->net;
   bool leads = split_leads(p->split);
@@ -134,7 +134,7 @@ static StcStatus scatter_field(StcPlan *p, const PartPlan *part, int field, int 
   return s;
 }
 
-/* One field from part `part` into the values of the whole one at `values`, likewise. */
+/* Copies one field from part `part` to the values of the whole field at `values`, likewise. */
 static StcStatus gather_field(StcPlan *p, const PartPlan *part, int field, int whole, char *values, StcStatus s) {
   Net *net = p->split->net;
   bool leads = split_leads(p->split);
@@ -153,8 +153,8 @@ static StcStatus gather_field(StcPlan *p, const PartPlan *part, int field, int w
   return s;
 }
 
-/* Field `field` of all parts, to them or from them. With several ranks all messages are exchanged, whatever goes wrong.
- */
+/* Copies field `field` of all parts, to them or from them. With several ranks all messages are exchanged, even after
+ * errors. */
 static StcStatus move_field(StcPlan *p, int field, bool in, StcStatus s) {
   Split *split = p->split;
   int whole = whole_field(p, split->part[split->begin].plan, field);
@@ -170,7 +170,7 @@ static StcStatus move_field(StcPlan *p, int field, bool in, StcStatus s) {
   return s;
 }
 
-/* Launch-time array `array` of the parts' module to all of them. */
+/* Copies launch-time array `array` of the parts' module to all parts. */
 static StcStatus scatter_array(StcPlan *p, int array, StcStatus s) {
   Split *split = p->split;
   const StcPlan *first = split->part[split->begin].plan;
@@ -185,7 +185,7 @@ static StcStatus scatter_array(StcPlan *p, int array, StcStatus s) {
     split_die(p, p->module->param_arrays[whole].name, (double)slot->size);
   if (split->net)
     split->net->broadcast(split->net, values, slot->size, 0);
-  int end = split->turns ? split->begin + 1 : split->end; /* those that take turns have it in common */
+  int end = split->turns ? split->begin + 1 : split->end; /* parts that take turns share it */
   for (int i = split->begin; i < end && !s; i++) {
     StcPlan *q = split->part[i].plan;
     if (q->memory.of_array[array] >= 0)
@@ -256,14 +256,14 @@ StcStatus split_next_frames(StcPlan *p) {
   return split_agree(p, s);
 }
 
-/* Where a part's cells go, from device to device. */
+/* The destination of a part's cells, for copies from device to device. */
 typedef struct Homeward {
   const Slot *from, *to;
   Device *device, *home;
   int64_t size;
 } Homeward;
 
-/* The part's own points of a field to the whole grid on the device that has it, in order with the part's launches. */
+/* Sends the part's own points of a field to the whole grid's device, in order with the part's launches. */
 static StcStatus send_home(const StcPlan *p, const PartPlan *part, int field, int whole, const Homeward *x) {
   const Split *s = p->split;
   CellArray all = whole_array(p, whole), mine = {0};
@@ -297,7 +297,7 @@ static bool is_near(StcPlan *p) {
   return true;
 }
 
-/* One field from all parts, sent from device to device. */
+/* Sends one field from all parts, from device to device. */
 static StcStatus send_field(StcPlan *p, int field) {
   Split *split = p->split;
   StcStatus s = STC_OK;
@@ -312,7 +312,7 @@ static StcStatus send_field(StcPlan *p, int field) {
   return s;
 }
 
-/* All fields that steps change, from device to device. What was asked of the whole grid before is done. */
+/* Sends all fields that steps change, from device to device. Earlier work of the whole grid's plan is complete. */
 static StcStatus gather_near(StcPlan *p) {
   Split *split = p->split;
   const Module *m = split->part[split->begin].module;

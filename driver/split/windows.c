@@ -1,16 +1,17 @@
-/* windows.c: the launches of a part's last steps before an exchange. They store no more than is needed from then on.
- * Where an exchange follows at once, the very last is made in windows, ranges of whole tiles along one dimension: the
- * rows at the cuts, which other parts wait for, in lanes of their own, so that they are sent while the rest is still
- * being computed. Every tile is computed once and as it would be in one launch: so are all bits. */
+/* windows.c: the launches of a part's last steps before an exchange. They store no more than later launches need. If an
+ * exchange follows directly, the very last launch is divided into windows, which are ranges of whole tiles along one
+ * dimension: the rows at the cuts, for which other parts wait, are computed in lanes of their own, so that they are
+ * sent while the rest is still being computed. Every tile is computed once, in the same way as in a single launch; so
+ * all bits are the same. */
 #include "driver/split/split.h"
 
 #include "passes/plan/cost/estimate.h"
 
 #include <string.h>
 
-/* ---------------------------------------------------------------- which rows */
+/* ---------------------------------------------------------------- rows of windows */
 
-/* The dimension along which launches can be made in windows, -1: none. */
+/* The dimension along which launches can be divided into windows; -1: none. */
 static int window_dimension(const Module *m) {
   for (int d = 0; d < m->grid.rank; d++)
     if (!affine_equal(m->part->gives.lo[d], m->grid.lo[d]))
@@ -18,7 +19,7 @@ static int window_dimension(const Module *m) {
   return -1;
 }
 
-/* Does the kernel cover what the module's `gives` says? */
+/* Does the kernel cover the points that the module's `gives` describes? */
 static bool covers_gives(const Module *m, const Kernel *k, int d) {
   for (int i = 0; i < k->nargs; i++)
     if (k->args[i].kind == KARG_SCALAR && k->args[i].index == m->part->gives.lo[d].t[0].scalar)
@@ -26,15 +27,15 @@ static bool covers_gives(const Module *m, const Kernel *k, int d) {
   return false;
 }
 
-/* The kernel that launching `named` comes to, if it does so; else NULL. */
+/* The kernel that runs for `named`, if it does; else NULL. */
 static const Kernel *window_kernel(const StcPlan *q, int named, int d) {
   const Module *m = q->build->code.module;
   const Kernel *k = &m->kernels[kernel_chosen(m, named, q->scalars)];
   return covers_gives(m, k, d) ? k : NULL;
 }
 
-/* Where the last launch of the sequence, and those beside it, begin among its ops; its number of ops if there is none.
- * Behind them are swaps. */
+/* The number of the op of the sequence with which its last launch, and the launches beside it, begin; the number of ops
+ * if there is none. Swaps follow them. */
 static int last_launch(const HostSeq *seq) {
   int last = seq->nops;
   for (int i = seq->nops - 1; i >= 0 && last == seq->nops; i--)
@@ -45,7 +46,7 @@ static int last_launch(const HostSeq *seq) {
 
 int windows_last_launch(const HostSeq *seq) { return last_launch(seq); }
 
-/* Does a kernel go by the classes of its tiles? Those of a window would begin elsewhere. */
+/* Does a kernel distinguish classes of tiles? In a window its tiles would begin elsewhere. */
 static bool goes_by_class(const Module *m) {
   bool goes = false;
   for (int i = 0; i < m->nkernels; i++)
@@ -53,7 +54,7 @@ static bool goes_by_class(const Module *m) {
   return goes;
 }
 
-/* The rows of a tile of the last launch of the sequence, 0 if it cannot be made in windows along dimension `d`. */
+/* The rows of a tile of the last launch of the sequence; 0 if it cannot be divided into windows along dimension `d`. */
 static int64_t window_tile(const StcPlan *q, const HostSeq *seq, int d) {
   int64_t tile = 0;
   if (goes_by_class(q->build->code.module))
@@ -77,7 +78,7 @@ bool launches_trimmed(const StcPlan *q) {
   return all;
 }
 
-/* The plan's scalars with [lo .. hi] as what launches store along dimension `d`. */
+/* A copy of the plan's scalars in which launches store [lo .. hi] along dimension `d`. */
 static Const *scalars_with(const StcPlan *q, const Const *from, int d, int64_t lo, int64_t hi) {
   const Module *m = q->module;
   Const *out = ARENA_ARRAY(q->w.arena, Const, m->nscalars + 1);
@@ -90,7 +91,7 @@ static Const *scalars_with(const StcPlan *q, const Const *from, int d, int64_t l
   return out;
 }
 
-/* The scalars with which launches store what is needed when `left` more steps follow before an exchange. */
+/* The scalars with which launches store what is needed if `left` more steps follow before an exchange. */
 static const Const *needed(const StcPlan *p, const PartPlan *part, int64_t left) {
   const StcPlan *q = part->plan;
   const Module *m = q->module;
@@ -105,7 +106,7 @@ static const Const *needed(const StcPlan *p, const PartPlan *part, int64_t left)
   return out;
 }
 
-/* How many rows at the lower and upper end of what the part owns other parts have as ghost cells. */
+/* The numbers of rows, at the lower and upper end of the part's own points, that other parts have as ghost cells. */
 static void rows_for_others(const StcPlan *p, int i, int d, int64_t *low, int64_t *high) {
   const Split *s = p->split;
   const PartPlan *part = &s->part[i];
@@ -123,7 +124,7 @@ static void rows_for_others(const StcPlan *p, int i, int d, int64_t *low, int64_
   }
 }
 
-/* Parts rows [lo .. hi], tiles of `tile` rows from lo on, into windows. False if there would be no rest. */
+/* Divides rows [lo .. hi], in tiles of `tile` rows from lo on, into windows. False if the rest would be empty. */
 static bool part_rows(Windows *w, int64_t low, int64_t high, int64_t tile) {
   int64_t lo = w->lo[WINDOW_REST], hi = w->hi[WINDOW_REST], all = (hi - lo + tile) / tile;
   int64_t first = (low + tile - 1) / tile, last = high ? (hi - lo + 1 - high) / tile : all;
@@ -138,7 +139,7 @@ static bool part_rows(Windows *w, int64_t low, int64_t high, int64_t tile) {
   return true;
 }
 
-/* Marks the slots that the last launch of the sequence, and those beside it, read (`reads`) or write. */
+/* Sets `value` for the slots that the last launch of the sequence, and those beside it, read (`reads`) or write. */
 static void mark_slots(const StcPlan *q, const HostSeq *seq, bool reads, bool value, bool *slots) {
   const Module *m = q->build->code.module;
   for (int i = last_launch(seq); i < seq->nops && seq->ops[i].kind == HOST_LAUNCH; i++) {
@@ -149,8 +150,8 @@ static void mark_slots(const StcPlan *q, const HostSeq *seq, bool reads, bool va
   }
 }
 
-/* By field of the plan: is what it is behind the sequence written by the launch, and nothing that the launch reads?
- * What buffers stand for now does not matter: runs of the sequence exchange it in one way. */
+/* By field of the plan: is the field's memory after the sequence written by the launch, and not read by it? The present
+ * state of the buffers does not matter, because each run of the sequence exchanges them in the same way. */
 static const bool *early_fields(const StcPlan *q, const HostSeq *seq) {
   const Module *m = q->build->code.module;
   bool *slots = ARENA_ARRAY(q->w.arena, bool, q->memory.nslots + 1),
@@ -167,8 +168,8 @@ static const bool *early_fields(const StcPlan *q, const HostSeq *seq) {
   return out;
 }
 
-/* Do all blocks of the last launch of the sequence, and of those beside it, run at the same time with such scalars?
- * Then what is at the cuts is not done sooner for being launched by itself. False if it is not known. */
+/* Do all blocks of the last launch of the sequence, and of those beside it, run at the same time with these scalars?
+ * Then a separate launch for the cuts is not complete any sooner. False if it is not known. */
 static bool runs_at_once(StcPlan *q, const HostSeq *seq, const Const *scalars) {
   const Module *m = q->build->code.module;
   const TargetInfo *t = &q->device.limits;
@@ -188,8 +189,8 @@ static bool runs_at_once(StcPlan *q, const HostSeq *seq, const Const *scalars) {
   return filled <= 1;
 }
 
-/* Makes the windows for the sequence with `left` more steps before an exchange; apart: in several, if there are tiles
- * enough, and more than run at once. */
+/* Makes the windows for the sequence with `left` more steps before an exchange. apart: divides it into several if there
+ * are enough tiles, and more than run at once. */
 static Windows *make_windows(const StcPlan *p, int i, const HostSeq *seq, int64_t left, bool apart) {
   const PartPlan *part = &p->split->part[i];
   StcPlan *q = part->plan;
@@ -210,7 +211,7 @@ static Windows *make_windows(const StcPlan *p, int i, const HostSeq *seq, int64_
   return w;
 }
 
-/* The windows, made when they are asked for first. */
+/* The windows, made at the first request. */
 static Windows *find_windows(StcPlan *p, int i, const HostSeq *seq, int64_t left, bool apart) {
   PartPlan *part = &p->split->part[i];
   Windows *w = part->windows;
@@ -227,7 +228,7 @@ static Windows *find_windows(StcPlan *p, int i, const HostSeq *seq, int64_t left
 
 /* ---------------------------------------------------------------- launches */
 
-/* Runs `fn` with the plan's scalars as they are in window `k`; those of reductions as they are now. */
+/* Calls `fn` with the plan's scalars set to those of window `k`, except for the present values of reductions. */
 static StcStatus in_window(StcPlan *q, Windows *w, int k, StcStatus (*fn)(StcPlan *q, Windows *w, int k)) {
   Const *own = q->scalars, *window = (Const *)w->scalars[k];
   for (int i = 0; i < q->module->nscalars && window != own; i++)
@@ -239,7 +240,7 @@ static StcStatus in_window(StcPlan *q, Windows *w, int k, StcStatus (*fn)(StcPla
   return s;
 }
 
-/* The last launch and those beside it, in one go. */
+/* Makes the last launch, and those beside it, undivided. */
 static StcStatus launch_whole(StcPlan *q, Windows *w, int k) {
   int first = last_launch(w->seq), n = 0;
   (void)k;
@@ -248,7 +249,7 @@ static StcStatus launch_whole(StcPlan *q, Windows *w, int k) {
   return plan_ops(q, n, w->seq->ops + first);
 }
 
-/* The last launch and those beside it, in two lanes of window `k`, from lane 1 + 2 k on. */
+/* Makes the last launch, and those beside it, in the two lanes of window `k`, from lane 1 + 2 k on. */
 static StcStatus launch_window(StcPlan *q, Windows *w, int k) {
   Device *d = &q->device;
   StcStatus s = STC_OK;
@@ -263,7 +264,7 @@ static StcStatus launch_window(StcPlan *q, Windows *w, int k) {
   return s;
 }
 
-/* Lane `lane` waits for the lanes of window `k`. */
+/* Lets lane `lane` wait for the lanes of window `k`. */
 static StcStatus follow_window(StcPlan *q, const Windows *w, int lane, int k) {
   Device *d = &q->device;
   StcStatus s = STC_OK;
@@ -274,7 +275,7 @@ static StcStatus follow_window(StcPlan *q, const Windows *w, int lane, int k) {
   return s;
 }
 
-/* The last launch in windows. Marks of LANE_EDGES and LANE_MAIN stand behind those at the cuts and behind all. */
+/* Makes the last launch in windows. Sets marks: in LANE_EDGES after the windows at the cuts, in LANE_MAIN after all. */
 static StcStatus launch_windows(StcPlan *q, Windows *w) {
   Device *d = &q->device;
   StcStatus s = d->kind->mark(d, LANE_MAIN);
@@ -290,19 +291,19 @@ static StcStatus launch_windows(StcPlan *q, Windows *w) {
   return s ? s : follow_window(q, w, LANE_MAIN, WINDOW_REST);
 }
 
-/* What a sequence hands to its guarded part. */
+/* The argument of the guarded functions for a sequence. */
 typedef struct LastSteps {
   StcPlan *plan;
   Windows *w;
 } LastSteps;
 
-/* The sequence but for its last launch, and those beside it. */
+/* Runs the sequence without its last launch, and those beside it. */
 static StcStatus begin_sequence(void *arg) {
   LastSteps *x = arg;
   return plan_ops(x->plan, last_launch(x->w->seq), x->w->seq->ops);
 }
 
-/* The rest of it, its last launch in windows. */
+/* Runs the rest: the last launch in windows. */
 static StcStatus end_sequence(void *arg) {
   LastSteps *x = arg;
   StcPlan *q = x->plan;
@@ -324,21 +325,20 @@ static StcStatus end_sequence(void *arg) {
   return s;
 }
 
-/* All of it. */
+/* Runs all of it. */
 static StcStatus run_sequence(void *arg) {
   StcStatus s = begin_sequence(arg);
   return s ? s : end_sequence(arg);
 }
 
-/* On the simulator, in one go. All launches get the same scalars, so there may be one alone, and nothing before it that
- * is computed once, which ghost cells need, too. */
+/* On the simulator, runs the sequence undivided. All launches get the same scalars; so there must be a single launch,
+ * and before it no values that are computed once, which ghost cells need, too. */
 static StcStatus simulate(StcPlan *q, Windows *w, int k) {
   (void)k;
   return plan_run_steps(q, w->seq->steps, false, NULL);
 }
 
-/* The same, of the last of the sequences that make `steps` steps, in its windows; *before: how many those before make.
- */
+/* The last of the sequences that make `steps` steps; *before: the steps of those before it. */
 static const HostSeq *last_sequence(const StcPlan *q, int64_t steps, int64_t *before) {
   const HostSeq *seq = NULL;
   for (int64_t left = steps; left > 0; left -= seq->steps)
@@ -348,7 +348,7 @@ static const HostSeq *last_sequence(const StcPlan *q, int64_t steps, int64_t *be
   return seq;
 }
 
-/* On devices that run modules as a whole; after: as for windows_run. */
+/* Makes the steps on devices that run modules as a whole; after: as for windows_run. */
 static StcStatus run_whole(StcPlan *p, int i, int64_t steps, int64_t after) {
   StcPlan *q = p->split->part[i].plan;
   int64_t before = steps;

@@ -1,6 +1,6 @@
 /* driver/split/phases/phase-states.c: the scalars that a plan with phases keeps from step to step, and the elements of
- * arrays that its updates read. All ranks and parts have the same: those of rank 0 before the steps of a run, and what
- * updates make of them since. */
+ * arrays that its updates read. They are equal on all ranks and parts: those of rank 0 before the steps of a run,
+ * changed by updates since. */
 #include "driver/split/phases/phases.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ int phases_array(const StcPlan *q, const Phases *x, int array) {
   return module_find_param_array(q->module, x->m->param_arrays[array].name);
 }
 
-/* Gives the scalars to `q`. */
+/* Copies the scalars to `q`. */
 static StcStatus put_states(const StcPlan *p, StcPlan *q) {
   const Phases *x = p->split->phases;
   StcStatus s = STC_OK;
@@ -46,7 +46,7 @@ StcStatus phases_give_states(StcPlan *p, StcStatus s) {
   return s;
 }
 
-/* Takes the elements of the arrays that updates read from the first part here. */
+/* Copies the elements of the arrays that updates read from the first part of this rank. */
 static StcStatus take_values(StcPlan *p) {
   Phases *x = p->split->phases;
   StcPlan *q = p->split->part[p->split->begin].plan;

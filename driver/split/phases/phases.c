@@ -1,4 +1,4 @@
-/* driver/split/phases/phases.c: the phases of a plan's step: their programs, and a plan of each for each part. */
+/* driver/split/phases/phases.c: the phases of a plan's step: their programs, and for each part a plan of each. */
 #include "driver/split/phases/phases.h"
 
 #include <stdlib.h>
@@ -8,7 +8,8 @@ bool phases_are_needed(const StcPlan *p) {
   return module_has_stages(m) || module_state(m) || module_scaled(m);
 }
 
-/* Do stencils of the phase look at other points of what is cut? Those of coarser levels do where they restrict. */
+/* Do stencils of the phase read other points along the dimensions that are cut? Those of coarser levels do if they
+ * restrict. */
 static void look_around(const Module *m, const bool *coarse, Phase *x) {
   for (int i = 0; i < m->nstencils; i++) {
     const Stencil *st = &m->stencils[i];
@@ -21,8 +22,8 @@ static void look_around(const Module *m, const bool *coarse, Phase *x) {
   x->around = x->around || x->restricts;
 }
 
-/* Are the stencils of the stage the same in each step, whatever its number? Fields get their next frames by it: runs
- * are cut there, and rounds that are steps of a plan would be, too. */
+/* Are the stencils of the stage the same in each step, whatever its number? Fields that get new frames depend on that
+ * number: runs are divided there, and rounds that are steps of a plan would be, too. */
 static bool stage_is_steady(const Module *m, int32_t stage) {
   bool steady = module_steps_to_frames(m, 0, INT64_MAX) == INT64_MAX;
   for (int i = 0; i < m->nstencils; i++)
@@ -34,8 +35,8 @@ static bool stage_is_steady(const Module *m, int32_t stage) {
   return steady;
 }
 
-/* The repeat whose rounds are phase number `i` of the list alone, -1: there is none. A stage that restricts has none:
- * an exchange comes behind each of its rounds. */
+/* The repeat whose rounds consist of phase number `i` of the list only; -1: there is none. There is none for a stage
+ * that restricts, because an exchange follows each of its rounds. */
 static int repeat_alone(const Phases *x, int i) {
   const Module *m = x->m;
   StageRange stages = x->list[i].stages;
@@ -50,8 +51,8 @@ static int repeat_alone(const Phases *x, int i) {
   return alone ? r : -1;
 }
 
-/* The number of rounds of repeat `r` of which a multiple is made between any two evaluations; r = -1: no repeat, and 0.
- */
+/* A number such that between any two evaluations repeat `r` makes a multiple of that many rounds; r = -1: there is no
+ * repeat, 0. */
 static int64_t rounds_between(const Module *m, int r) {
   int64_t every = 0;
   for (int i = 0; i < m->nreductions && r >= 0; i++)
@@ -60,7 +61,7 @@ static int64_t rounds_between(const Module *m, int r) {
   return r < 0 ? 0 : every ? every : INT32_MAX;
 }
 
-/* The steps of the phase, on part `i`, that a launch makes. */
+/* The steps of one launch of phase `k` on part `i`. */
 static int64_t phase_steps(const StcPlan *p, int k, int i) {
   const Split *split = p->split;
   const StcPlan *q = k ? split->phases->list[k].plan[i - split->begin] : split->part[i].plan;
@@ -118,8 +119,8 @@ StcStatus phases_make(StcPlan *p, const char *cut, bool lean, StcProgram **first
   return s;
 }
 
-/* The bytes to allocate for slot `slot` of the plan: of a field that has no points in the part as if no dimension were
- * empty, as for the part's own (add_field_slot of instance.c). */
+/* The bytes to allocate for slot `slot` of the plan. For a field without points in the part, they are computed as if no
+ * dimension were empty, as for the part's own plan (add_field_slot of instance.c). */
 static size_t least_bytes(const StcPlan *q, int slot) {
   const Module *m = q->module, *k = q->build ? q->build->code.module : NULL;
   size_t most = q->memory.slots[slot].size;
@@ -136,7 +137,7 @@ static size_t least_bytes(const StcPlan *q, int slot) {
   return most;
 }
 
-/* Memory for what is the plan's own: not the present fields, nor the launch-time arrays. */
+/* Allocates the memory that belongs to the plan itself: not that of present fields, nor of launch-time arrays. */
 static StcStatus take_memory(StcPlan *q) {
   StcStatus s = STC_OK;
   for (int f = 0; f < q->module->nfields; f++)
@@ -160,7 +161,7 @@ static void find_fields(StcPlan *p, Phase *x, const StcPlan *q) {
     x->of_field[f] = q->module->fields[f].temp ? -1 : module_find_field(part, q->module->fields[f].name);
 }
 
-/* Lets no kernels need memory in front of fields: all plans of a part have the same. */
+/* Sets `lead` of all fields to 0, because all plans of a part must have the same. */
 static void drop_leads(StcPlan *q) {
   Module *m = q->build ? q->build->code.module : NULL;
   for (int b = 0; m && b < m->nbuffers; b++)
@@ -205,7 +206,7 @@ StcStatus phases_add_part(StcPlan *p, int i, int n, const char *const *defines) 
   return s;
 }
 
-/* Frees a phase's plan: the memory of its present fields is, or was, the part's. */
+/* Frees a phase's plan, except the memory of its present fields, which belongs to the part. */
 static void free_plan(StcPlan *q) {
   for (int i = 0; q && i < q->memory.nslots; i++)
     q->memory.slots[i].foreign = false;

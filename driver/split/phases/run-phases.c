@@ -1,4 +1,4 @@
-/* driver/split/phases/run-phases.c: the steps of a plan with phases: those of each phase on all parts, updates,
+/* driver/split/phases/run-phases.c: the steps of a plan with phases: the steps of each phase on all parts, and updates,
  * reductions and exchanges between them, in the order of the program's step. */
 #include "driver/split/phases/phases.h"
 
@@ -7,8 +7,8 @@
 
 /* ---------------------------------------------------------------- a phase */
 
-/* A step under way: how far it is in phases and updates, what went wrong on this rank. over: all ranks know that
- * something did, so that none waits for another. */
+/* The state of a step: its position in phases and updates, and the error on this rank. over: all ranks know that there
+ * was an error, so none waits for another. */
 typedef struct Step {
   StcPlan *p;
   Phases *x;
@@ -17,7 +17,7 @@ typedef struct Step {
   bool over;
 } Step;
 
-/* What is launched next by `to` comes behind what was by `from`. */
+/* Lets later launches of `to` wait for earlier ones of `from`. */
 static StcStatus follow(StcPlan *to, StcPlan *from) {
   const DeviceKind *kind = from->device.kind;
   if (to == from || !kind->mark || !to->device.kind->follow)
@@ -26,7 +26,7 @@ static StcStatus follow(StcPlan *to, StcPlan *from) {
   return s ? s : to->device.kind->follow(&to->device, LANE_MAIN, &from->device, LANE_MAIN);
 }
 
-/* Lends the phase's plan what the part's has, or takes it back (`back`): the memory of fields. */
+/* Lends the memory of the part's fields to the phase's plan, or takes it back (`back`). */
 static void lend_fields(const Phase *x, StcPlan *q, StcPlan *part, bool back) {
   for (int f = 0; f < q->module->nfields; f++) {
     Slot *slot = field_slot(q, f), *own = x->of_field[f] < 0 ? NULL : field_slot(part, x->of_field[f]);
@@ -37,7 +37,7 @@ static void lend_fields(const Phase *x, StcPlan *q, StcPlan *part, bool back) {
   }
 }
 
-/* Lends it the arrays, the values of reductions, and what the simulator knows of ghost cells. */
+/* Lends it the arrays, the values of reductions, and the simulator's knowledge of ghost cells. */
 static void lend_rest(const StcPlan *p, const Phase *x, StcPlan *q, const StcPlan *part) {
   for (int i = 0; i < q->module->nparam_arrays; i++)
     split_lend_array(q, i, part);
@@ -88,7 +88,8 @@ static StcStatus run_part(StcPlan *p, int k, int i, int64_t steps) {
   return s ? s : follow(own, q);
 }
 
-/* Runs the phase on all parts of this rank, up to `most` steps of it, behind an exchange if it needs one. How many. */
+/* Runs up to `most` steps of the phase on all parts of this rank, after an exchange if it needs one. Returns their
+ * number. */
 static int64_t run_phase(Step *t, int k, int64_t most) {
   Split *split = t->p->split;
   Phase *x = &split->phases->list[k];
@@ -111,7 +112,7 @@ static int64_t run_phase(Step *t, int k, int64_t most) {
 
 /* ---------------------------------------------------------------- updates and reductions */
 
-/* All parts are done; ghost cells are as watch `k` needs them. */
+/* Waits for all parts, and updates ghost cells as watch `k` needs them. */
 static void get_ready(Step *t, int k) {
   StcPlan *p = t->p;
   t->s = phases_give_states(p, t->s);
@@ -149,8 +150,8 @@ static void make_update(Step *t, int u) {
   t->x->changed = true;
 }
 
-/* Evaluates the reductions of repeat `r` that are due behind so many rounds; *ends if an `until` is met. The repeats
- * are numbered as in the reference: the plan's own module has fewer, where some are written out (pass rounds). */
+/* Evaluates the reductions of repeat `r` that are due after `done` rounds; *ends if an `until` holds. Repeats are
+ * numbered as in the reference: the plan's own module has fewer if some are unrolled (pass rounds). */
 static void evaluate_rounds(Step *t, int r, int64_t done, bool *ends) {
   StcPlan *p = t->p;
   for (int k = 0; k < t->x->m->nreductions && !t->over; k++) {
@@ -171,8 +172,8 @@ static int32_t next_update(const Step *t) {
 
 /* ---------------------------------------------------------------- the order of the step */
 
-/* Ends the run within the step if it is asked to and the step takes long, or something went wrong: of one rank. Several
- * end where all know of it. */
+/* Ends the run within the step if a stop was requested and the step takes long, or after an error. This applies to a
+ * single rank; several end when all know of it. */
 static void stop_within(Step *t) {
   const Net *net = t->p->split->net;
   if (net && net->size > 1)
@@ -184,7 +185,7 @@ static void stop_within(Step *t) {
 
 static void run_stages(Step *t, int around, int32_t last);
 
-/* The rounds of repeat `r`. */
+/* Makes the rounds of repeat `r`. */
 static void run_repeat(Step *t, int r) {
   const Repeat *x = &t->x->m->repeats[r];
   int64_t most = affine_eval(x->most, t->p->scalars, NULL), done = 0;
@@ -209,8 +210,8 @@ static void run_repeat(Step *t, int r) {
     plan_note_rounds(t->p, r, t->p->run.done, done, ends);
 }
 
-/* Notes the rounds of the repeats among the stages of phase number `k`, which its program has made: of a repeat within
- * another one those in all rounds of that. */
+/* Reports the rounds of the repeats within the stages of phase number `k`, which its program has made; for a nested
+ * repeat, those in all rounds of the outer one. */
 static void note_among(Step *t, int k) {
   const Module *m = t->x->m;
   const Phase *x = &t->x->list[k];
@@ -224,7 +225,7 @@ static void note_among(Step *t, int k) {
   }
 }
 
-/* Makes what comes next, as far as its stage is not beyond `last`, in repeat `around` (-1: the step). */
+/* Runs all that is next and whose stage is at most `last`, in repeat `around` (-1: the step). */
 static void run_stages(Step *t, int around, int32_t last) {
   for (;;) {
     int32_t phase = next_phase(t), update = next_update(t), stage = update <= phase ? update : phase;

@@ -1,26 +1,28 @@
-/* choose.c: how many parts take turns on a device, and how many steps a turn has. More steps mean that what comes
- * in and goes out is worth more launches, and more ghost cells, which take memory and are computed twice; more parts
- * mean that each takes less memory, and more ghost cells. Of all pairs that fit the memory that one is taken which
- * makes the most steps in the time: the longer one of copying and of launching, since they go on side by side. */
+/* choose.c: chooses how many parts take turns on a device, and how many steps a turn has. With more steps, each copy in
+ * and out serves more launches, but there are more ghost cells, which need memory and are computed twice. With more
+ * parts, each needs less memory, but there are more ghost cells. Of all pairs that fit the memory, it takes the one
+ * with the most steps in a given time: the longer of the times of copies and launches, since they run at the same time.
+ */
 #include "driver/split/turns/turns.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The fewest and the most bytes that are copied each way to measure a link; GB/s that none has. */
+/* The fewest and the most bytes that are copied each way to measure a link; GB/s that no link exceeds. */
 enum { FEWEST_TRIED = 1 << 20, MOST_TRIED = 1 << 26, FASTEST_LINK = 1000 };
-/* At most so many launches a turn, and parts. */
+/* The most launches in a turn, and the most parts. */
 enum { MOST_LAUNCHES = 128, MOST_TURNS = 1024 };
-/* GB/s of copies, and of memory, where nothing is known of a device. */
+/* GB/s of copies, and of memory, if they are not known for a device. */
 enum { SLOW_LINK = 1, SLOW_MEMORY = 4 };
-/* Bytes of a circle that are not rows (skew.c); what circles are multiples of on a card that is not at hand. */
+/* SKEW_SPARE: bytes of a circle that are not rows (skew.c). CARD_STEP: circles are multiples of this on a card that is
+ * only estimated. */
 enum { SKEW_SPARE = 1024, CARD_STEP = 1 << 21 };
 
-/* What is asked of a cut: its params, and what steps read along the dimension. row: seconds that a step of a row takes;
- * launch: a launch, beside that; steps: those of one. ring: is a field periodic? trimmed: launches compute no more
- * than those behind them need. in, out: bytes of all that comes in and goes out in a round. skewed: the most steps that
- * a launch of skewed parts makes. bound: what is known of the cut that was asked about last. */
+/* The data for the choice of a cut: its params, and how far steps read along the dimension. row: seconds of a step of a
+ * row. launch: further seconds of a launch; steps: its steps. ring: is a field periodic? trimmed: launches compute no
+ * more points than later ones need. in, out: bytes of all copies of a round. skewed: the most steps of a launch of
+ * skewed parts. bound: data of the last cut that was considered. */
 typedef struct Choosing {
   StcPlan *p;
   int n;
@@ -32,13 +34,13 @@ typedef struct Choosing {
   struct Bound *bound;
 } Choosing;
 
-/* The scalars of parts of a cut, by part; NULL: not asked for yet. */
+/* The scalars of the parts of a cut, by part; NULL: not computed yet. */
 typedef struct Bound {
   int64_t parts, steps;
   const Const *of[MOST_TURNS];
 } Bound;
 
-/* The params, c->n + 3 of them, for part `i` of `parts` with so many steps a turn. */
+/* The params, c->n + 3 of them, for part `i` of `parts` with `steps` steps in a turn. */
 static const char *const *defines_of(const Choosing *c, int64_t parts, int64_t steps, int64_t i) {
   StcPlan *p = c->p;
   Arena *a = p->w.arena;
@@ -54,8 +56,8 @@ static const char *const *defines_of(const Choosing *c, int64_t parts, int64_t s
   return all;
 }
 
-/* The values of the scalars of the parts' module with them. Fields and the search for the largest part ask again and
- * again for those of a cut. */
+/* The values of the scalars of the parts' module under these params. They are cached, because each field, and the
+ * search for the largest part, needs those of the same cut. */
 static const Const *scalars_of(const Choosing *c, int64_t parts, int64_t steps, int64_t i) {
   StcPlan *p = c->p;
   Bound *known = c->bound;
@@ -70,13 +72,13 @@ static const Const *scalars_of(const Choosing *c, int64_t parts, int64_t steps, 
   return scalars;
 }
 
-/* Is it a field that lasts from turn to turn? */
+/* Is it a field that lives from turn to turn? */
 static bool lasts(const StcPlan *p, const Module *m, int field) {
   int whole = m->fields[field].temp ? -1 : module_find_field(p->module, m->fields[field].name);
   return whole >= 0 && !p->module->fields[whole].temp;
 }
 
-/* The part that the middle of the field's points lies in. */
+/* The part that contains the middle of the field's points. */
 static int64_t middle_part(const Choosing *c, int field, int64_t parts) {
   const StcPlan *p = c->p;
   const Split *s = p->split;
@@ -106,9 +108,9 @@ static double bytes_in(const Choosing *c, int f, int64_t parts, int64_t steps, i
   return bytes;
 }
 
-/* The most bytes of field `f` that any part has from part `i` on up to part `last`, which may lie before it; all are
- * of as many points. An edge of the field cuts off ghost cells: of more the nearer a part is. So from a part to the
- * next the bytes grow, then stay, then shrink. */
+/* The most bytes of field `f` in any part from part `i` to part `last`, which may be less than i; all have equal
+ * numbers of points. An edge of the field cuts ghost cells off, more of them the nearer a part is. So along the parts
+ * the bytes grow, then stay, then shrink. */
 static double climb(const Choosing *c, int f, int64_t parts, int64_t steps, int64_t i, int64_t last) {
   int64_t by = last < i ? -1 : 1, grown = 0, beyond = (last - i) * by + 1;
   while (beyond - grown > 1) {
@@ -121,8 +123,8 @@ static double climb(const Choosing *c, int f, int64_t parts, int64_t steps, int6
   return bytes_in(c, f, parts, steps, i + by * grown);
 }
 
-/* The bytes of field `f` that the largest part has, of those with a point more or of the others; looked for from those
- * on that lie in the middle, whose ghost cells most often no edge cuts off. Infinite after an error. */
+/* The bytes of field `f` in the largest part. It searches both the parts with one point more and the others, starting
+ * in the middle, where usually no edge cuts ghost cells off. Infinite after an error. */
 static double most_bytes(const Choosing *c, int f, int64_t parts, int64_t steps) {
   int64_t middle = middle_part(c, f, parts), more = c->extent % parts;
   double most = 0;
@@ -139,13 +141,13 @@ static double most_bytes(const Choosing *c, int f, int64_t parts, int64_t steps)
   return most;
 }
 
-/* Have plans of parts buffers of kernels, or will on the card? */
+/* Have plans of parts buffers of kernels, or would they on the card? */
 static bool has_kernels(const Choosing *c) {
   const StcPlan *q = c->p->split->part[c->p->split->begin].plan;
   return q->build && (!q->device.kind->whole || c->p->split->turns->card);
 }
 
-/* Bytes that blocks have room for in front of what they are for. */
+/* The bytes that blocks have room for before the memory of a slot. */
 static size_t most_lead(const Choosing *c) {
   const StcPlan *q = c->p->split->part[c->p->split->begin].plan;
   const Module *k = has_kernels(c) && q->device.kind->stage_new ? q->build->code.module : NULL;
@@ -171,9 +173,9 @@ static double array_bytes(const Choosing *c, const Const *scalars) {
   return sum;
 }
 
-/* The bytes that all take on the device: of a field that lasts what one part has while it works, the next one while it
- * comes in and, if steps change it, the one before while it goes out; of others what one part has. Infinite after an
- * error. */
+/* The bytes that everything needs on the device: of a field that lives from turn to turn, the cells of the part that
+ * works, of the next one that is copied in and, if steps change the field, of the one before that is copied out; of
+ * other fields those of one part. Infinite after an error. */
 static double bytes_of(const Choosing *c, int64_t parts, int64_t steps) {
   const StcPlan *p = c->p, *q = p->split->part[p->split->begin].plan;
   const Module *m = q->module, *k = has_kernels(c) ? q->build->code.module : NULL;
@@ -193,7 +195,7 @@ static double bytes_of(const Choosing *c, int64_t parts, int64_t steps) {
   return sum;
 }
 
-/* The fewest parts that fit the budget with so many steps a turn; 0: none do. */
+/* The least number of parts that fits the budget with `steps` steps in a turn; 0: none. */
 static int64_t fewest_parts(const Choosing *c, int64_t steps) {
   double budget = c->p->split->turns->budget;
   int64_t none = 0, most = c->extent < MOST_TURNS ? c->extent : MOST_TURNS;
@@ -217,8 +219,8 @@ static double launch_seconds(const Choosing *c, int64_t parts, int64_t steps) {
                           (double)steps / (double)c->steps * c->launch);
 }
 
-/* The seconds of a step in rounds of so many, whose launches take `launches` seconds. What the first part waits for,
- * and the last one, nothing goes on beside. */
+/* The seconds of a step in rounds of `steps` steps whose launches take `launches` seconds. The copies in of the first
+ * part, and out of the last one, do not overlap with launches. */
 static double step_seconds(const Choosing *c, int64_t parts, int64_t steps, double launches) {
   double in = c->in / c->link, out = c->out / c->link, most = in > out ? in : out;
   if (!c->p->split->turns->beside)
@@ -226,8 +228,9 @@ static double step_seconds(const Choosing *c, int64_t parts, int64_t steps, doub
   return ((launches > most ? launches : most) + (in + out) / (double)parts) / (double)steps;
 }
 
-/* GB/s that the device copies each way while it copies the other way, measured once it has begun, by as many bytes as
- * a round copies, within limits: those of a small grid take no longer to measure than to copy. 0: it cannot be. */
+/* GB/s that the device copies each way while it also copies the other way, measured when it is warm, with as many bytes
+ * as a round copies, within limits: for a small grid the measurement takes no longer than its copies. 0: it cannot be
+ * measured. */
 static double measured_link(const StcPlan *p, double bytes) {
   size_t tried = (size_t)fmax(FEWEST_TRIED, fmin(bytes, MOST_TRIED)) & ~(size_t)63;
   Device *d = &p->split->part[p->split->begin].plan->device;
@@ -254,7 +257,7 @@ static double measured_link(const StcPlan *p, double bytes) {
   return rate < FASTEST_LINK ? rate : 0;
 }
 
-/* The params, *n of them, for the first part as it lies, and for launches that store what it owns alone. */
+/* The params, *n of them, for the first part in its place, and for launches that store only what it owns. */
 static const char *const *defines_of_launch(const Choosing *c, int *n) {
   const Split *s = c->p->split;
   const Module *m = s->part[s->begin].plan->module;
@@ -274,7 +277,7 @@ static const char *const *defines_of_launch(const Choosing *c, int *n) {
   return all;
 }
 
-/* Finds the bytes of a round, and how long launches and copies take. */
+/* Computes the bytes of a round, and the times of launches and copies. */
 static void measure(Choosing *c) {
   StcPlan *p = c->p;
   const Split *s = p->split;
@@ -306,12 +309,13 @@ static void measure(Choosing *c) {
   c->launch = 1e-6 * target->launch_us;
   int n;
   const char *const *defines = defines_of_launch(c, &n);
-  c->row = known ? split_launch_seconds(p, s->begin, n, defines) / ((double)c->steps * (double)rows)
-                 : (c->in + c->out) / ((double)(c->extent * c->steps) * 1e9 *
-                                       (t->bandwidth > 0 ? t->bandwidth : SLOW_MEMORY)); /* all, once a launch */
+  c->row =
+      known ? split_launch_seconds(p, s->begin, n, defines) / ((double)c->steps * (double)rows)
+            : (c->in + c->out) / ((double)(c->extent * c->steps) * 1e9 *
+                                  (t->bandwidth > 0 ? t->bandwidth : SLOW_MEMORY)); /* all cells, once in each launch */
 }
 
-/* What helps whoever set the limit. */
+/* Advice for the user who set the limit. */
 #define CUT "cut another dimension by --split, or choose smaller params"
 
 StcStatus turns_too_large(StcPlan *p, int64_t parts, int64_t steps, double bytes) {
@@ -330,19 +334,20 @@ StcStatus turns_too_large(StcPlan *p, int64_t parts, int64_t steps, double bytes
   return STC_MEMORY;
 }
 
-/* No cut fits; `parts` of so many steps a turn would be the smallest, or (0) as many parts as may be. */
+/* Reports that no cut fits; the smallest would be `parts` parts with `steps` steps in a turn, or (0) the largest number
+ * of parts. */
 static StcStatus too_little(const Choosing *c, int64_t parts, int64_t steps) {
   int64_t most = parts ? parts : c->extent < MOST_TURNS ? c->extent : MOST_TURNS;
   return turns_too_large(c->p, most, steps, bytes_of(c, most, steps));
 }
 
-/* Do so many steps reach around a ring no more than once? */
+/* Do the ghost cells of `steps` steps go around a ring at most once? */
 static bool ring_fits(const Choosing *c, int64_t steps) {
   return !c->ring || (c->lo > c->hi ? c->lo : c->hi) * steps <= c->extent;
 }
 
-/* A cut: parts, steps a turn, the seconds of a step, and of the launches of a round, the bytes that it takes. skew:
- * how parts are skewed; without launches: they have ghost cells. */
+/* A cut: the parts, the steps of a turn, the seconds of a step and of the launches of a round, the bytes that it needs.
+ * skew: for skewed parts; if it has no launches, the parts have ghost cells. */
 typedef struct Choice {
   int64_t parts, steps;
   double seconds, launches, bytes;
@@ -356,7 +361,7 @@ static void try_ghosts(const Choosing *c, int64_t parts, int64_t steps, Choice *
     *best = (Choice){parts, steps, seconds, launch_seconds(c, parts, steps), bytes_of(c, parts, steps), {0}};
 }
 
-/* The best cut with ghost cells; asked: parts that were asked for, 0: none. */
+/* Finds the best cut with ghost cells; asked: the requested number of parts, 0: none. */
 static void choose_ghosts(const Choosing *c, int64_t asked, Choice *best) {
   const Split *s = c->p->split;
   int64_t first = s->every ? s->every : c->steps;
@@ -375,13 +380,14 @@ static void choose_ghosts(const Choosing *c, int64_t asked, Choice *best) {
 
 /* ---------------------------------------------------------------- skewed parts */
 
-/* Bytes that a part's rows begin at multiples of, if they can, and that they must. */
+/* SKEW_ALIGNMENT: the rows of a part begin at multiples of this if possible; LEAST_ALIGNMENT: at multiples of this
+ * always. */
 enum { SKEW_ALIGNMENT = 128, LEAST_ALIGNMENT = 16 };
 
-/* What is asked of a skewed cut beside that. step: bytes that circles are multiples of; alike: rows that parts differ
- * by multiples of, so that they all begin at places that are as good; tile: rows that a tile of a launch stores;
- * kernels: the rows beyond those that it computes for them; fitted: the code is to be made anew, with tiles that fit.
- */
+/* Further data for skewed cuts. step: circles are multiples of this number of bytes. alike: the sizes of parts differ
+ * by multiples of this number of rows, so that all begin at equally aligned places. tile: the rows that a tile of a
+ * launch stores. kernels: the further rows that it computes for them. fitted: the code will be made again, with tiles
+ * that fit. */
 typedef struct Skewing {
   const Choosing *c;
   const Const *scalars; /* of a part that is the whole grid */
@@ -393,7 +399,7 @@ typedef struct Skewing {
 static int64_t common(int64_t a, int64_t b) { return b ? common(b, a % b) : a; }
 static int64_t up(int64_t n, int64_t of) { return (n + of - 1) / of * of; }
 
-/* Bytes of a row of field `f` of the parts, or of all that it has, if it has no rows; of how many *rows. */
+/* The bytes of a row of field `f` of the parts, or of the whole field if it has no rows; *rows: their number. */
 static int64_t row_of(const Skewing *w, int f, int64_t *rows) {
   const StcPlan *p = w->c->p;
   const Field *x = &p->split->part[p->split->begin].plan->module->fields[f];
@@ -403,7 +409,8 @@ static int64_t row_of(const Skewing *w, int f, int64_t *rows) {
   return *rows > 0 ? n / *rows * type_bytes(m, x->type) : 0;
 }
 
-/* Finds how many rows parts must differ by for multiples of so many bytes. False: some field begins elsewhere. */
+/* Computes the number of rows by which parts must differ so that their rows begin at multiples of `bytes` bytes. False:
+ * a field cannot begin so. */
 static bool find_alike(Skewing *w, int64_t bytes) {
   const StcPlan *p = w->c->p;
   const Module *m = p->split->part[p->split->begin].plan->module;
@@ -422,7 +429,7 @@ static bool find_alike(Skewing *w, int64_t bytes) {
   return true;
 }
 
-/* The bytes that parts take which are skewed so. */
+/* The bytes that parts need if they are skewed by `k`. */
 static double skewed_bytes(const Skewing *w, const Skew *k) {
   const StcPlan *p = w->c->p, *q = p->split->part[p->split->begin].plan;
   const Module *m = q->module, *code = q->build->code.module;
@@ -445,7 +452,7 @@ static double skewed_bytes(const Skewing *w, const Skew *k) {
   return sum + array_bytes(w->c, w->scalars);
 }
 
-/* The most rows of a part that fit, multiples of w->alike; 0: not even so many that parts can move. */
+/* The most rows of a part that fit, a multiple of w->alike; 0: not even the least number that skewing requires fits. */
 static int64_t most_rows(const Skewing *w, Skew k) {
   int64_t least = up(k.shift + 1, w->alike), below = least / w->alike, above = w->c->extent / w->alike + 1;
   k.rows = least;
@@ -462,8 +469,8 @@ static int64_t most_rows(const Skewing *w, Skew k) {
   return below * w->alike;
 }
 
-/* The seconds of the launches of a round of skewed parts: of the tiles that the rows are in, each with what a launch of
- * several steps computes beside that for itself. */
+/* The seconds of the launches of a round of skewed parts: of the tiles that contain the rows, including the further
+ * points that a launch of several steps computes for itself. */
 static double skewed_seconds(const Skewing *w, const Skew *k, int64_t parts, int64_t steps) {
   const Choosing *c = w->c;
   const Split *s = c->p->split;
@@ -475,7 +482,7 @@ static double skewed_seconds(const Skewing *w, const Skew *k, int64_t parts, int
   return (double)steps * row * rows + (double)(parts * k->launches) * c->launch;
 }
 
-/* Takes the skewed cut into parts of so many rows if it is better than the best so far. */
+/* Takes the skewed cut into parts of `rows` rows if it is better than the best so far. */
 static void try_rows(const Skewing *w, Skew *k, int64_t rows, int64_t asked, int64_t steps, Choice *best) {
   const Choosing *c = w->c;
   int64_t parts = (c->extent + rows - 1) / rows;
@@ -489,8 +496,8 @@ static void try_rows(const Skewing *w, Skew *k, int64_t rows, int64_t asked, int
     *best = (Choice){parts, steps, seconds, launches, skewed_bytes(w, k), *k};
 }
 
-/* Takes the skewed cut of so many steps a turn if it is better than the best so far: into parts that are alike, or of
- * whole tiles. False: more steps do not fit. */
+/* Takes the skewed cut with `steps` steps in a turn if it is better than the best so far, into parts of equal alignment
+ * or of whole tiles. False: more steps do not fit. */
 static bool try_skewed(const Skewing *w, int64_t asked, int64_t steps, Choice *best) {
   const Choosing *c = w->c;
   const StcPlan *q = c->p->split->part[c->p->split->begin].plan;
@@ -511,7 +518,8 @@ static bool try_skewed(const Skewing *w, int64_t asked, int64_t steps, Choice *b
   return true;
 }
 
-/* The best skewed cut, if there is one that is better. Parts that are asked for are skewed if they can be. */
+/* Finds the best skewed cut, if one is better than the best so far. If the number of parts was requested, they are
+ * skewed if possible. */
 static void choose_skewed(Choosing *c, int64_t asked, Choice *best) {
   StcPlan *p = c->p;
   const Split *s = p->split;

@@ -1,23 +1,23 @@
-/* memory.c: the memory of parts that take turns on a device: blocks that one part has after the other. A field
- * that lasts is in a block from the time it begins to come in until it is out; what a launch writes to beside that, and
- * scratch memory, a part has for its launches alone. So there are as many blocks of a size as two or three parts need,
- * however many parts there are. */
+/* memory.c: the memory of parts that take turns on a device: blocks that parts use one after the other. A field that
+ * lives from turn to turn has a block from the time when its copy in begins until its copy out ends. Other memory that
+ * launches write, and scratch memory, belongs to a part only during its launches. So there are as many blocks of a size
+ * as two or three parts need, whatever the number of parts is. */
 #include "driver/split/turns/turns.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Blocks begin at multiples of it, and are as long. */
+/* Positions and sizes of blocks are multiples of this. */
 enum { BLOCK_STEP = 512 };
 
-/* `bytes` bytes as blocks have them. */
+/* `bytes` rounded up to the size of a block. */
 static size_t rounded(size_t bytes) { return (bytes + BLOCK_STEP - 1) / BLOCK_STEP * BLOCK_STEP; }
 
 double turns_block(double bytes, size_t lead) {
   return bytes < (double)(SIZE_MAX / 2) ? (double)(rounded((size_t)bytes) + rounded(lead)) : INFINITY;
 }
 
-/* The bytes that slot `slot` of a plan needs: kernels read one element even of what is empty. */
+/* The bytes that slot `slot` of a plan needs: kernels read one element even of an empty array. */
 static size_t needed(const StcPlan *q, int slot) {
   const Module *k = q->build && !q->device.kind->whole ? q->build->code.module : NULL;
   size_t least = 16;
@@ -35,7 +35,7 @@ static size_t needed(const StcPlan *q, int slot) {
   return q->memory.slots[slot].size > least ? q->memory.slots[slot].size : least;
 }
 
-/* The bytes that slots have in front of them, which kernels are fastest with. */
+/* Computes for each slot the bytes before its memory with which kernels are fastest. */
 static void find_leads(struct Turns *t, const StcPlan *q) {
   const Module *k = q->build && !q->device.kind->whole && q->device.kind->stage_new ? q->build->code.module : NULL;
   for (int b = 0; k && b < k->nbuffers; b++) {
@@ -45,7 +45,7 @@ static void find_leads(struct Turns *t, const StcPlan *q) {
   }
 }
 
-/* Marks the slots that hold fields that last, as they lie now; of those only that steps change, if `changed`. */
+/* Marks the slots that now hold fields that live from turn to turn; if `changed`, only those that steps change. */
 static void mark_lasting(const struct Turns *t, const StcPlan *q, bool changed, bool *lasting) {
   memset(lasting, 0, sizeof *lasting * (size_t)t->nslots);
   for (int k = 0; k < t->nfields; k++)
@@ -62,8 +62,8 @@ static size_t array_bytes(const struct Turns *t, const StcPlan *q, int a) {
 /* The bytes of a block for the slot. */
 static size_t block_bytes(const struct Turns *t, int slot) { return rounded(t->bytes[slot]) + rounded(t->most_lead); }
 
-/* The bytes that all take, now that it is known what parts need: one part works, what lasts of the next one comes in
- * meanwhile, and what steps change of the one before goes out. */
+/* The bytes that everything needs, when the needs of parts are known: one part works, the lasting fields of the next
+ * one are copied in meanwhile, and the changed fields of the one before are copied out. */
 static double all_bytes(const StcPlan *p) {
   const Split *s = p->split;
   const struct Turns *t = s->turns;
@@ -86,13 +86,13 @@ static double all_bytes(const StcPlan *p) {
   return sum;
 }
 
-/* More memory of the device; of how much may be taken is known ahead. */
+/* Allocates more memory of the device; how much may be used is known in advance. */
 static StcStatus more_memory(StcPlan *p, size_t bytes, void **memory) {
   StcPlan *q = p->split->part[p->split->begin].plan;
   return device_alloc(&q->device, "parts that take turns", bytes, p->split->turns->needed, memory);
 }
 
-/* Memory for launch-time arrays, which all parts of the plan have in common. */
+/* Allocates memory for launch-time arrays, which all parts of the plan share. */
 static StcStatus take_arrays(StcPlan *p) {
   struct Turns *t = p->split->turns;
   const StcPlan *first = p->split->part[p->split->begin].plan;
@@ -155,7 +155,7 @@ void turns_close_memory(StcPlan *p) {
   t->nblocks = t->nslots = 0;
 }
 
-/* A block for the slot that nobody has; made where there is none. -1: *s says why not. */
+/* A free block for the slot, allocated if there is none. -1: failed, with *s. */
 static int32_t take_block(StcPlan *p, int slot, StcStatus *s) {
   struct Turns *t = p->split->turns;
   TurnBlock new = {.size = block_bytes(t, slot), .taken = true};

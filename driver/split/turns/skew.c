@@ -1,23 +1,25 @@
 /* skew.c: parts that move down the grid from launch to launch (time skewing: M. Wolfe, "More iteration space tiling",
- * Supercomputing 1989; here between a card's memory and the computer's). Where launch number j of a part stores rows
- * [lo .. hi] less j times `shift`, and no launch reads further than that, everything that it reads below its own rows
- * was stored by the part before, and is there still: that one's later launches lie further down. So no cell is computed
- * twice, however many steps a turn has, and parts need no memory for ghost cells but what the part before leaves.
+ * Supercomputing 1989; here between a card's memory and host memory). Let launch number j of a part store rows [lo ..
+ * hi] minus j times `shift`, and let no launch read further than `shift`. Then everything that it reads below its own
+ * rows was stored by the part before, and has not been overwritten, because the later launches of that part are further
+ * down. So no cell is computed twice, however many steps a turn has, and instead of ghost cells parts need memory only
+ * for what the part before leaves.
  *
- * All parts have their rows of a field in one piece of memory, in which those of a part follow those of the one before.
- * That is circular: rows that are done with make room for those that come in. */
+ * All parts have their rows of a field in one piece of memory, in which the rows of a part follow those of the part
+ * before. This memory is circular: rows that are complete make room for those that are copied in. */
 #include "driver/split/turns/turns.h"
 
 #include <string.h>
 
-/* Bytes that a circle has in front of what parts use, for who reads a whole vector there, and behind that. */
+/* Bytes of a circle before and after what parts use, for loads of whole vectors there. */
 enum { CIRCLE_LEAD = 512 };
 
 static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* ---------------------------------------------------------------- may it be */
+/* ---------------------------------------------------------------- conditions */
 
-/* Does kernel number `named`, and all that may be launched in its place, store the rows that it is told alone? */
+/* Does kernel number `named`, and each that may be launched in its place, store only the rows that are set for the
+ * launch? */
 static bool covers_rows(const Module *m, int named, int d) {
   int32_t first = m->part->gives.lo[d].t[0].scalar;
   for (int k = named; k >= 0; k = m->kernels[k].instead - 1) {
@@ -30,7 +32,7 @@ static bool covers_rows(const Module *m, int named, int d) {
   return true;
 }
 
-/* Are all launches of the sequence beside each other, ahead of its swaps, and of rows that they are told? */
+/* Are all launches of the sequence beside each other, before its swaps, and on rows that can be set? */
 static bool is_one_launch(const Module *m, const HostSeq *seq, int d) {
   bool one = seq->nops > 0 && seq->ops[0].kind == HOST_LAUNCH && !seq->ops[0].beside, swaps = false;
   for (int i = 0; i < seq->nops && one; i++) {
@@ -49,7 +51,7 @@ bool skew_is_ring(const StcPlan *p, const StcPlan *q) {
   return ring;
 }
 
-/* Do all steps do the same, do fields that change have rows, and do all that have rows go around, or none? */
+/* Do all steps do the same, do fields that change have rows, and are either all fields with rows periodic or none? */
 static bool fields_allow(const StcPlan *p, const StcPlan *q) {
   const Module *m = q->module;
   int d = p->split->turns->dimension;
@@ -65,8 +67,8 @@ static bool fields_allow(const StcPlan *p, const StcPlan *q) {
   return allow;
 }
 
-/* Has the device circular memory, or the card that is asked for? Where devices of the kind have, and this one does not,
- * that is noted. */
+/* Has the device, or the card that is estimated, circular memory? If other devices of its kind have it and this one
+ * does not, that is recorded. */
 static bool has_circles(const StcPlan *p, const StcPlan *q) {
   struct Turns *t = p->split->turns;
   const DeviceKind *kind = q->device.kind;
@@ -79,7 +81,7 @@ static bool has_circles(const StcPlan *p, const StcPlan *q) {
 bool skew_is_possible(const StcPlan *p, const StcPlan *q, int64_t steps) {
   const Module *k = q->build && (!q->device.kind->whole || p->split->turns->card) ? q->build->code.module : NULL;
   int d = p->split->turns->dimension;
-  /* rows of another dimension than the first do not lie behind each other */
+  /* rows along another dimension than the first are not contiguous */
   if (!k || !k->part || d > 0 || k->grid.rank < 2 || affine_equal(k->part->gives.lo[d], k->grid.lo[d]) ||
       !fields_allow(p, q))
     return false;
@@ -110,7 +112,7 @@ int64_t skew_steps(const StcPlan *q, int64_t steps, int64_t launches) {
   return made;
 }
 
-/* Is buffer `b` where field `f`, whose values last, has them? */
+/* Is buffer `b` the memory of the values of field `f`, which lives from turn to turn? */
 static bool has_field(const StcPlan *q, const Buffer *b) {
   return b->kind == BUFFER_FIELD && b->copy == 0 && !q->module->fields[b->field].temp;
 }
@@ -142,7 +144,7 @@ void skew_place(StcPlan *p) {
     bool last = i == s->nparts - 1;
     int64_t lo = s->lo[d] + i * w->rows, hi = last ? s->hi[d] : lo + w->rows - 1;
     w->place[i] = (struct SkewPlace){lo, hi};
-    /* the part's program adds ghost cells of one launch to what these say that it owns */
+    /* the part's program adds ghost cells of one launch to the points that these params make its own */
     s->part[i].lo[d] = i ? greater(s->lo[d], lo - w->below + w->steps * reach->lo[d])
                          : s->lo[d] + (w->ring ? w->steps * reach->lo[d] : 0);
     s->part[i].hi[d] = last ? s->hi[d] + moved : hi - w->shift;
@@ -159,7 +161,7 @@ void skew_owned(const StcPlan *p, int i, int64_t launches, int64_t *lo, int64_t 
 
 /* ---------------------------------------------------------------- memory */
 
-/* The field, by its number in the parts' module, whose rows slot `slot` of the parts' plans has, -1: none. */
+/* The number in the parts' module of the field whose rows are in slot `slot` of the parts' plans; -1: none. */
 static int field_of_slot(const StcPlan *p, const StcPlan *q, int slot) {
   const Module *k = q->build->code.module;
   for (int b = 0; b < k->nbuffers; b++) {
@@ -170,7 +172,7 @@ static int field_of_slot(const StcPlan *p, const StcPlan *q, int slot) {
   return -1;
 }
 
-/* Bytes of a row of the field in the parts, some of which may have no row of it. */
+/* The bytes of a row of the field in the parts, some of which may have no row of it. */
 static int64_t row_bytes(const StcPlan *p, int field) {
   const PartPlan *part = &p->split->part[p->split->begin];
   const Field *f = &part->module->fields[field];
@@ -181,7 +183,7 @@ static int64_t row_bytes(const StcPlan *p, int field) {
   return bytes;
 }
 
-/* The byte of the circle, which goes on and on, at which what part `i` has of the field begins. */
+/* The position in the circle, without wrapping, at which the field's cells of part `i` begin. */
 static int64_t first_byte(const StcPlan *p, int i, int field, size_t lead) {
   const Split *s = p->split;
   int d = s->turns->dimension;
@@ -189,7 +191,8 @@ static int64_t first_byte(const StcPlan *p, int i, int field, size_t lead) {
          (part_array(&s->part[i], field).lo[d] - part_array(&s->part[s->begin], field).lo[d]) * row_bytes(p, field);
 }
 
-/* The bytes that the circle needs: from where one part begins, or the one before that, to where the next one ends. */
+/* The bytes that the circle needs: from the beginning of a part, or (`wide`) of the part before it, to the end of the
+ * next part. */
 static int64_t circle_bytes(const StcPlan *p, int field, bool wide) {
   const Split *s = p->split;
   int64_t most = 0;
@@ -202,13 +205,13 @@ static int64_t circle_bytes(const StcPlan *p, int field, bool wide) {
   return most * row_bytes(p, field);
 }
 
-/* Are rows of the field put aside for the last part, which goes on in them around the ring? */
+/* Are rows of the field saved for the last part, which continues around the ring? */
 static bool kept_aside(const StcPlan *p, int field) {
   const StcPlan *q = p->split->part[p->split->begin].plan;
   return p->split->turns->skew->ring && q->module->fields[field].exchange == EXCHANGE_STEPS;
 }
 
-/* The bytes of the field's circle, as the device has circles. */
+/* The bytes of the field's circle, rounded up as the device requires. */
 static size_t circle_size(const StcPlan *p, int field) {
   struct Turns *t = p->split->turns;
   StcPlan *q = p->split->part[p->split->begin].plan;
@@ -227,7 +230,7 @@ double skew_bytes(const StcPlan *p, int slot) {
   return (double)circle_size(p, field) + (kept_aside(p, field) ? (double)(t->skew->kept * row_bytes(p, field)) : 0);
 }
 
-/* Memory for what is put aside of slot `slot`, which has the field. */
+/* Allocates memory for the saved rows of slot `slot`, which holds the field. */
 static StcStatus open_aside(StcPlan *p, int slot, int field) {
   struct Turns *t = p->split->turns;
   StcPlan *q = p->split->part[p->split->begin].plan;
@@ -235,7 +238,7 @@ static StcStatus open_aside(StcPlan *p, int slot, int field) {
   return device_alloc(&q->device, "parts that take turns", bytes, t->needed, &t->skew->aside[slot]);
 }
 
-/* Gives slot `slot` of all parts, which has the field, its circle. */
+/* Makes the circle of slot `slot`, which holds the field, for all parts. */
 static StcStatus open_circle(StcPlan *p, int slot, int field) {
   Split *s = p->split;
   struct Turns *t = s->turns;
@@ -287,8 +290,8 @@ void skew_close(StcPlan *p) {
   t->skew->aside = NULL;
 }
 
-/* Copies the first rows of the grid, in all slots of part `i`, which has them `shift` rows further up, to what is put
- * aside, or from there, in order with launches. */
+/* Copies the first rows of the grid in all slots of part `i`, where they are higher by `shift`, to the saved rows, or
+ * (`back`) from them, in order with launches. */
 static StcStatus move_kept(StcPlan *p, int i, int64_t shift, bool back) {
   const Split *s = p->split;
   const struct Turns *t = s->turns;

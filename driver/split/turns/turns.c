@@ -1,7 +1,8 @@
 /* turns.c: rounds of parts that take turns on a device. Parts are cut along one dimension, and take their turns in the
- * order of their places. So a part finds what it has in common with the one before it on the device, as that had it
- * before its launches, or left it (skew.c), and only what is new comes from this computer; and what goes back
- * overwrites what no later part of the round asks for. What the last parts read around a ring is put aside before. */
+ * order of their places. So a part finds the cells that it shares with the part before on the device, with their values
+ * from before that part's launches, or from after them (skew.c); only the other cells are copied from the host. What is
+ * copied back overwrites nothing that a later part of the round needs. The cells that the last parts read around a ring
+ * are saved before. */
 #include "driver/split/turns/turns.h"
 
 #include <stdlib.h>
@@ -20,7 +21,8 @@ static CellArray whole_points(const StcPlan *p, const TurnField *f) {
   return a;
 }
 
-/* How many rows of a ring the parts read beyond its upper edge: as many as any has there, at most all. */
+/* The number of rows of a ring that the parts read beyond its upper edge: the most that any part has there, at most
+ * all. */
 static int64_t rows_around(const StcPlan *p, const TurnField *f) {
   const Split *s = p->split;
   int d = s->turns->dimension;
@@ -42,7 +44,7 @@ static size_t row_bytes(const StcPlan *p, const TurnField *f, int64_t rows) {
   return (size_t)n;
 }
 
-/* Memory of this computer for `bytes` bytes that go to and from the device; its end. */
+/* host_memory: allocates `bytes` bytes of host memory for copies to and from the device. host_memory_end: frees it. */
 static char *host_memory(StcPlan *p, size_t bytes) {
   const DeviceKind *kind = p->device.kind;
   return p->split->turns->beside ? kind->pinned_new(&p->device, bytes) : malloc(bytes + 1);
@@ -54,7 +56,7 @@ static void host_memory_end(StcPlan *p, char *memory) {
     free(memory);
 }
 
-/* Lists field number `mine` of the parts' module, if it has memory that lasts. */
+/* Lists field number `mine` of the parts' module, if it lives from turn to turn. */
 static StcStatus add_field(StcPlan *p, int mine) {
   struct Turns *t = p->split->turns;
   const StcPlan *q = p->split->part[p->split->begin].plan;
@@ -97,12 +99,12 @@ void turns_close(StcPlan *p) {
 
 /* ---------------------------------------------------------------- copies */
 
-/* The device whose lanes copy for all parts. */
+/* The device whose lanes make the copies for all parts. */
 static Device *carrier(const StcPlan *p) { return &p->split->part[p->split->begin].plan->device; }
 
-/* Copies run by run in lane `lane`, or (not `beside`) at once: in, or out. place: where the whole grid's cells are in
- * the plan's file; -1: they are not there. ahead: nothing is copied, but will be, in: the file may be read meanwhile.
- */
+/* Copies run by run, in lane `lane`, or (not `beside`) at once: in, or out. place: the position of the whole grid's
+ * cells in the plan's file; -1: they are not in it. ahead: the copy is made later; now only the file may be read in
+ * advance. */
 typedef struct Carrying {
   const StcPlan *p;
   Device *device;
@@ -133,21 +135,21 @@ static StcStatus carry_run(void *user, int64_t from, int64_t to, int64_t n) {
   return x->out ? kind->fetch(x->device, there, here, bytes) : kind->put(x->device, there, here, bytes);
 }
 
-/* Where the whole grid's field is in the plan's file; -1: it is not there. */
+/* The position of the whole grid's field in the plan's file; -1: it is not in it. */
 static int64_t place_of(const StcPlan *p, const TurnField *f) {
   const Slot *slot = field_slot(p, f->whole);
   return slot->mapped ? (int64_t)slot->place : -1;
 }
 
-/* What is to be brought: of field `f` to part `i`; ahead: soon, not now (Carrying). */
+/* A copy in: of field `f` to part `i`; ahead: later (Carrying). */
 typedef struct Bringing {
   int i;
   const TurnField *f;
   bool ahead;
 } Bringing;
 
-/* Brings rows [lo .. hi] of the field, which are in the whole grid `shift` rows lower, from `source`, where that has
- * the points of `all`. */
+/* Copies in rows [lo .. hi] of the field, which in the whole grid are lower by `shift`, from `source`, which has the
+ * points of `all`. */
 static StcStatus bring_rows(const StcPlan *p, const Bringing *b, int64_t lo, int64_t hi, int64_t shift, CellArray all,
                             const char *source) {
   const TurnField *f = b->f;
@@ -170,8 +172,8 @@ static StcStatus bring_rows(const StcPlan *p, const Bringing *b, int64_t lo, int
 static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* Brings rows [lo .. hi] of the field, all of which lie beyond one edge of a ring, whose points are those of `all`:
- * from what `source` has of the points of `there`, as often around as they lie away. */
+/* Copies in rows [lo .. hi] of the field, all of which lie beyond one edge of a ring with the points of `all`: from
+ * `source`, which has the points of `there`, as many times around as needed. */
 static StcStatus bring_around(const StcPlan *p, const Bringing *b, int64_t lo, int64_t hi, const CellArray *all,
                               const CellArray *there, const char *source) {
   const int d = p->split->turns->dimension;
@@ -185,8 +187,8 @@ static StcStatus bring_around(const StcPlan *p, const Bringing *b, int64_t lo, i
   return st;
 }
 
-/* Brings in what the part has of the field and the part before it has not: from where it is in the whole grid, beyond
- * the edges of a ring from around, where that is what it was before the round. */
+/* Copies in those cells of the field that the part has and the part before has not: from their place in the whole grid;
+ * beyond the edges of a ring from around it, with the values from before the round. */
 static StcStatus bring_field(const StcPlan *p, const Bringing *b) {
   const Split *s = p->split;
   const TurnField *f = b->f;
@@ -206,7 +208,7 @@ static StcStatus bring_field(const StcPlan *p, const Bringing *b) {
   if (!st)
     st = bring_rows(p, b, greater(from, all.lo[d]), lesser(mine.hi[d], all.hi[d]), 0, all, values);
   edge.hi[d] = all.lo[d] + f->rows - 1;
-  if (st || (s->turns->skew && f->changed)) /* the last part finds what is beyond the edge on the device */
+  if (st || (s->turns->skew && f->changed)) /* the last part finds the cells beyond the edge on the device */
     return st;
   bool own = s->turns->skew;
   return bring_around(p, b, greater(from, all.hi[d] + 1), mine.hi[d], &all, own ? &all : &edge,
@@ -223,7 +225,7 @@ StcStatus turns_move(const StcPlan *p, int i, const Runs *r, int64_t size, const
   return q->device.kind->send(&q->device, LANE_MAIN, &q->device, &x);
 }
 
-/* Hands what parts `i` and `i` + 1 have in common of the field from the one to the other, on the device and in order
+/* Copies the cells of the field that parts `i` and `i` + 1 share from the one to the other, on the device and in order
  * with launches. */
 static StcStatus hand_field(const StcPlan *p, int i, const TurnField *f) {
   const Split *s = p->split;
@@ -241,8 +243,8 @@ static StcStatus hand_field(const StcPlan *p, int i, const TurnField *f) {
   return turns_move(p, i, &r, f->bytes, from, to);
 }
 
-/* Takes rows [lo .. hi] of the field, which are in the whole grid `shift` rows lower, from part `i` back to that; of
- * the rows that both have. */
+/* Copies rows [lo .. hi] of the field, which in the whole grid are lower by `shift`, from part `i` back to the whole
+ * grid, as far as both have them. */
 static StcStatus return_rows(const StcPlan *p, int i, const TurnField *f, int64_t lo, int64_t hi, int64_t shift) {
   const Split *s = p->split;
   CellArray mine = part_array(&s->part[i], f->mine), all = whole_points(p, f), own = mine;
@@ -267,7 +269,7 @@ static StcStatus return_rows(const StcPlan *p, int i, const TurnField *f, int64_
   return runs_each(&r, carry_run, &c);
 }
 
-/* Takes what part `i` has the last values of, behind so many launches, of the field back to the whole grid. */
+/* Copies those cells of the field whose final values part `i` has after `launches` launches back to the whole grid. */
 static StcStatus return_field(const StcPlan *p, int i, const TurnField *f, int64_t launches) {
   const Split *s = p->split;
   int d = s->turns->dimension;
@@ -281,14 +283,14 @@ static StcStatus return_field(const StcPlan *p, int i, const TurnField *f, int64
 
 /* ---------------------------------------------------------------- turns */
 
-/* What follows in lane `lane` of `to` waits for all that there is so far in lane `of` of `from`. */
+/* Lets later work in lane `lane` of `to` wait for all work so far in lane `of` of `from`. */
 static StcStatus follow(const StcPlan *p, Device *to, int lane, Device *from, int of) {
   const DeviceKind *kind = to->kind;
   StcStatus s = p->split->turns->beside ? kind->mark(from, of) : STC_OK;
   return s || !p->split->turns->beside ? s : kind->follow(to, lane, from, of);
 }
 
-/* Has the cells of part `i` come in, into blocks that launches so far, and what has gone out so far, have had. */
+/* Starts the copies in of part `i`, into blocks that earlier launches and copies out have used. */
 static StcStatus come_in(StcPlan *p, int i) {
   const Split *s = p->split;
   const struct Turns *t = s->turns;
@@ -305,13 +307,13 @@ static StcStatus come_in(StcPlan *p, int i) {
   return st;
 }
 
-/* The file, if there is one, may be read of what part `i` will lack. */
+/* Lets the file, if there is one, be read in advance for the copies in of part `i`. */
 static void foresee(const StcPlan *p, int i) {
   for (int k = 0; k < p->split->turns->nfields && p->memory.disk; k++)
     bring_field(p, &(Bringing){i, &p->split->turns->fields[k], true});
 }
 
-/* Has what part `i` owns go out, behind its launches, which made so many steps. */
+/* Starts the copies out of what part `i` owns, after its launches, which made `steps` steps. */
 static StcStatus go_out(StcPlan *p, int i, int64_t steps) {
   const Split *s = p->split;
   const struct Turns *t = s->turns;
@@ -325,8 +327,8 @@ static StcStatus go_out(StcPlan *p, int i, int64_t steps) {
   return st;
 }
 
-/* The launches of part `i`. Nothing stops them: parts that have had their turn are some steps ahead of the others, and
- * the grid has values again at the end of the round. */
+/* Makes the launches of part `i`. A stop request does not interrupt them: parts that have had their turn are some steps
+ * ahead of the others, and the grid is consistent again only at the end of the round. */
 static StcStatus launch(StcPlan *p, int i, int64_t steps) {
   static Stop never;
   StcPlan *q = p->split->part[i].plan;
@@ -348,10 +350,9 @@ static StcStatus launch(StcPlan *p, int i, int64_t steps) {
   return s;
 }
 
-/* The turn of part `i`, whose cells are on their way in: the next one's are to come in, and those of the one before to
- * go out, beside its launches. Lanes wait for what others have been given so far: so the order here is that of waits.
- * late: what comes in takes the place of what goes out.
- */
+/* The turn of part `i`, whose copies in have begun: beside its launches it starts the copies in of the next part, and
+ * those out of the part before. A lane waits only for work that was issued before, so the order of the calls is that of
+ * the waits. late: copies in overwrite the memory of copies out. */
 static StcStatus take_turn(StcPlan *p, int i, int64_t steps, bool late) {
   const Split *s = p->split;
   const struct Turns *t = s->turns;
@@ -382,7 +383,7 @@ static StcStatus take_turn(StcPlan *p, int i, int64_t steps, bool late) {
   return st;
 }
 
-/* Puts aside what the last parts read around rings. */
+/* Saves the cells that the last parts read around rings. */
 static void put_aside(StcPlan *p) {
   const Split *s = p->split;
   for (int k = 0; k < s->turns->nfields; k++) {
@@ -397,7 +398,8 @@ static void put_aside(StcPlan *p) {
   }
 }
 
-/* Waits for all devices and lanes, after an error, too, lest copies go on to memory that is freed or begins anew. */
+/* Waits for all devices and lanes, also after an error, so that no copy continues into memory that is freed or reused.
+ */
 static StcStatus settle(StcPlan *p, StcStatus s) {
   const DeviceKind *kind = p->device.kind;
   StcStatus w = STC_OK;
@@ -438,7 +440,8 @@ static StcStatus make_round(StcPlan *p, int64_t steps) {
   return st;
 }
 
-/* The steps of the next round, of `left` that are to be made: rounds are about alike, for each copies all. */
+/* The steps of the next round, of `left` that remain: rounds have about equal numbers, because each copies everything.
+ */
 static int64_t round_steps(const StcPlan *p, int64_t left) {
   const Split *s = p->split;
   const StcPlan *q = s->part[s->begin].plan;
@@ -460,10 +463,10 @@ StcStatus turns_advance(StcPlan *p, int64_t steps) {
   return s;
 }
 
-/* Rounds that failed have been waited for. */
+/* Rounds that failed have been waited for already. */
 static StcStatus wait_for_rounds(StcPlan *p, StcStatus s) { return s ? s : settle(p, s); }
 
-/* There is nothing to exchange: what goes out is what comes in. */
+/* There is nothing to exchange: parts get the cells that others have copied out. */
 static StcStatus no_exchange(StcPlan *p) {
   p->split->age = 0;
   return STC_OK;
