@@ -178,6 +178,8 @@ static bool lacks_start(const Both *x) {
 /* Why there is no function, NULL: there is one. */
 static const char *why_not(const Both *x) {
   const AdjointFacts *a = x->facts;
+  if (x->w->program->forward->adjoint->ngiven)
+    return "inits compute fields from what the derivatives are by";
   const char *why = lacks_arrays(x);
   if (!why && (lacks_fields(x, a->nsaved, a->saved) || lacks_fields(x, a->nafter, a->after) ||
                lacks_fields(x, a->ninputs, a->inputs) || lacks_fields(x, a->nends, a->ends)))
@@ -638,18 +640,12 @@ static const char helpers[] =
 
 /* The comment. */
 static void about(Both *x) {
-  const BackwardFacts *facts = x->w->program->forward->adjoint;
-  TextWriter *w = x->w;
-  c_put(w,
+  c_put(x->w,
         "/* The gradient: *value of the losses of `steps` steps from the fields' values on, and its derivatives "
         "by_NAME.\n * Fields stay as they are; where the program has inits, call %s_init before, so that older levels "
         "begin as their\n * fields do. apart: snapshots are kept of each so many steps, and those in between are made "
-        "twice; 0: everything is\n * kept. Results are in memory of this computer.",
+        "twice; 0: everything is\n * kept. Results are in memory of this computer. */\n",
         x->forward.p);
-  for (int i = 0; i < facts->ngiven; i++)
-    c_put(w, "%s%s", i ? ", " : "\n * What inits make of what the derivatives are by does not count: of ",
-          comment_name(w->arena, facts->given[i]));
-  c_put(w, "%s */\n", facts->ngiven ? "." : "");
 }
 
 /* Statements that refuse pointers that are NULL. Arrays may have no elements. */
