@@ -1,5 +1,5 @@
-/* driver/instance/instance.c: making a plan, a program on a device with fixed params: checked and loaded once, run many
- * times. */
+/* driver/instance/instance.c: makes plans: a plan is a program on a device with fixed params, checked and loaded once,
+ * and run many times. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
@@ -9,21 +9,21 @@
 
 /* ---------------------------------------------------------------- making a plan */
 
-/* A slot that is to be made: what it is for, the bytes to allocate at least, and in front of them, and whether it is to
- * start as zeros. */
+/* A slot to be made: its purpose, the least number of bytes to allocate, and of bytes before it, and whether it must
+ * begin as zeros. */
 typedef struct WantedSlot {
   const char *what;
   size_t least, lead;
   bool zero;
 } WantedSlot;
 
-/* What making slots goes by: one WantedSlot a slot. */
+/* The state of making slots: one WantedSlot for each slot. */
 typedef struct SlotMaker {
   StcPlan *p;
   WantedSlot *wanted;
 } SlotMaker;
 
-/* Notes a new slot of `size` bytes; its number. */
+/* Adds a slot of `size` bytes; returns its number. */
 static int32_t add_slot(SlotMaker *k, size_t size, WantedSlot w) {
   StcPlan *p = k->p;
   k->wanted[p->memory.nslots] = w;
@@ -31,7 +31,7 @@ static int32_t add_slot(SlotMaker *k, size_t size, WantedSlot w) {
   return p->memory.nslots++;
 }
 
-/* The bytes of field `field`, or false after an error if they do not fit an address. */
+/* Computes the bytes of field `field`. False after an error if they do not fit an address. */
 static bool field_bytes(StcPlan *p, int field, size_t *bytes) {
   const Field *f = &p->module->fields[field];
   int64_t shape[MAX_RANK] = {1, 1, 1, 1}, size = type_bytes(p->module, f->type);
@@ -49,8 +49,8 @@ static bool field_bytes(StcPlan *p, int field, size_t *bytes) {
   return false;
 }
 
-/* Bytes to allocate for a field of `bytes`: as if no dimension were empty, because kernels may read ahead (and use
- * nothing of it) in a field that has no points. */
+/* The bytes to allocate for a field of `bytes` bytes. They are computed as if no dimension were empty, because kernels
+ * may read ahead in a field without points (and not use the values). */
 static size_t layout_bytes(const StcPlan *p, const Field *f, size_t bytes) {
   int64_t shape[MAX_RANK] = {1, 1, 1, 1};
   size_t n = (size_t)type_bytes(p->module, f->type);
@@ -60,7 +60,7 @@ static size_t layout_bytes(const StcPlan *p, const Field *f, size_t bytes) {
   return bytes ? bytes : n;
 }
 
-/* Notes how far the rows of `slot`, which is for field `f`, lie apart, if they are not dense. */
+/* Sets the row and pitch of `slot`, for field `f`, if its rows are not dense. */
 static void set_rows(const StcPlan *p, const Field *f, Slot *slot) {
   int64_t shape[MAX_RANK], pitch = f->pitch ? p->scalars[f->pitch - 1].i : 0;
   field_shape(f, p->scalars, shape);
@@ -70,7 +70,7 @@ static void set_rows(const StcPlan *p, const Field *f, Slot *slot) {
   slot->pitch = (size_t)(pitch * type_size(f->type));
 }
 
-/* A new slot for field `field`, `lead` bytes behind where memory is allocated. */
+/* Adds a slot for field `field` that begins `lead` bytes after its allocation. */
 static StcStatus add_field_slot(SlotMaker *k, int field, size_t lead, int32_t *slot) {
   StcPlan *p = k->p;
   const Field *f = &p->module->fields[field];
@@ -83,8 +83,8 @@ static StcStatus add_field_slot(SlotMaker *k, int field, size_t lead, int32_t *s
   return STC_OK;
 }
 
-/* A new slot for launch-time array `array`, with room for one element at least: kernels read one even of an empty
- * array. It starts as zeros. */
+/* Adds a slot for launch-time array `array`, with room for at least one element, because kernels read one even of an
+ * empty array. It begins as zeros. */
 static StcStatus add_array_slot(SlotMaker *k, int array, int32_t *slot) {
   StcPlan *p = k->p;
   const ParamArray *a = &p->module->param_arrays[array];
@@ -96,7 +96,7 @@ static StcStatus add_array_slot(SlotMaker *k, int array, int32_t *slot) {
   return STC_OK;
 }
 
-/* A slot for buffer `b` of the kernels. */
+/* Adds a slot for buffer `b` of the kernels. */
 static StcStatus add_buffer_slot(SlotMaker *k, const Buffer *b, int32_t *slot) {
   StcPlan *p = k->p;
   if (b->kind == BUFFER_SCRATCH) {
@@ -133,7 +133,8 @@ static void mark_used(const StcPlan *p, const HostSeq *seq, bool *used) {
   }
 }
 
-/* Marks those that are needed by who makes no steps: fields, arrays, and what inits, reductions and probes use. */
+/* Marks the slots that are needed although no steps are made: fields, arrays, and those that inits, reductions and
+ * probes use. */
 static void mark_needed(const StcPlan *p, bool *used) {
   const Module *m = p->module, *k = p->build && !p->device.kind->whole ? p->build->code.module : NULL;
   for (int f = 0; f < m->nfields; f++)
@@ -152,7 +153,7 @@ static void mark_needed(const StcPlan *p, bool *used) {
     mark_used(p, &k->probes[i].seq, used);
 }
 
-/* A file for slots that are marked, whose bytes are at `needs`, and each its piece of it: zeros. */
+/* Makes a file for the marked slots, whose needs are `needs`, and gives each its piece of it; all bytes are zero. */
 static StcStatus allocate_on_disk(StcPlan *p, const Need *needs, const bool *used) {
   PlanMemory *m = &p->memory;
   double all = 0;
@@ -169,8 +170,8 @@ static StcStatus allocate_on_disk(StcPlan *p, const Need *needs, const bool *use
   return s;
 }
 
-/* Memory of this computer for the slots that are needed by who makes no steps: of its disk for devices that launch
- * kernels in memory of this computer, for what does not fit that is to fit nowhere else. */
+/* Allocates host memory for the slots that are needed although no steps are made. On devices that launch kernels in
+ * host memory, allocates disk space instead, because what does not fit host memory fits nowhere else. */
 static StcStatus allocate_outside(SlotMaker *k, const Need *needs) {
   StcPlan *p = k->p;
   const DeviceKind *kind = p->device.kind;
@@ -198,7 +199,7 @@ static StcStatus allocate_outside(SlotMaker *k, const Need *needs) {
   return s;
 }
 
-/* Memory for all slots, if there is enough for all. */
+/* Allocates memory for all slots, if there is enough for all. */
 static StcStatus allocate_slots(SlotMaker *k) {
   static const char zeros[16];
   StcPlan *p = k->p;
@@ -226,8 +227,8 @@ static StcStatus allocate_slots(SlotMaker *k) {
   return s;
 }
 
-/* Memory for every buffer of the kernels, and for every field that no kernel touches but the user may; on devices that
- * run whole modules for fields and arrays. */
+/* Makes a slot for every buffer of the kernels, and for every field that no kernel uses but the user may; on devices
+ * that run whole modules, for fields and arrays. */
 static StcStatus make_slots(StcPlan *p) {
   const Module *m = p->module, *k = p->build ? p->build->code.module : NULL;
   bool whole = p->device.kind->whole;
@@ -257,7 +258,7 @@ static StcStatus make_slots(StcPlan *p) {
   return s ? s : allocate_slots(&maker);
 }
 
-/* Finds the declared fields in the plan's module. */
+/* Finds the places of the declared fields in the plan's module. */
 static StcStatus find_homes(StcPlan *p) {
   const StcProgram *g = p->program;
   const Module *m = p->module;
@@ -290,18 +291,19 @@ static int64_t grid_points(const StcPlan *p) {
   return field_shape(&whole, p->scalars, shape);
 }
 
-/* What making a plan and giving it params hand to their guarded parts. */
+/* The arguments of the guarded functions that make a plan and give it params. */
 typedef struct PlanArgs {
   StcPlan *p;
   const char *device;
   int n;
   const char *const *defines;
-  bool first;   /* are these the params of the first run? */
-  double *room; /* bytes that the device has, if the fields may not fit it, for who makes another plan then; or NULL */
-  const StcPlan *like; /* one on the same device whose code it has, as long as that is there; NULL: its own */
+  bool first;   /* these are the params of the first run */
+  double *room; /* out: bytes of the device, if the fields may not fit it, so that the caller can make another plan; or
+                   NULL */
+  const StcPlan *like; /* a plan on the same device that outlives this one, whose code is used; NULL: own code */
 } PlanArgs;
 
-/* The values of the scalars of `m` with the program's defines, then the plan's, into *out. */
+/* Evaluates the scalars of `m`, with the program's defines and then the plan's, into *out. */
 static StcStatus bind(StcPlan *p, const Module *m, int n, const char *const *texts, Const **out) {
   const StcProgram *g = p->program;
   Define *defines = ARENA_ARRAY(p->w.arena, Define, g->options.ndefines + n + 1);
@@ -319,8 +321,8 @@ static StcStatus bind(StcPlan *p, const Module *m, int n, const char *const *tex
   return STC_OK;
 }
 
-/* Is there, on a device of this computer, less memory than twice what the `n` need, and so perhaps none for hidden
- * fields? */
+/* For devices that use host memory: is there less memory than twice what the `n` needs require, so that hidden fields
+ * may not fit? */
 static bool is_crowded(StcPlan *p, int n, const Need *needs) {
   double left, total, bytes = 0;
   for (int i = 0; i < n; i++)
@@ -332,8 +334,8 @@ static bool is_crowded(StcPlan *p, int n, const Need *needs) {
   return crowded;
 }
 
-/* Has the device room for twice what the `n` need, or else the other plan no use, since the device cannot copy beside
- * launches, or this computer has no room either? *room is what it has, if not. */
+/* Has the device room for twice what the `n` needs require? Also true if the other kind of plan would not help, because
+ * the device cannot copy while it launches, or the host has no room either. If false, *room is the device's memory. */
 static bool fits_twice(StcPlan *p, int n, const Need *needs, double *room) {
   double left, total, bytes = 0;
   for (int i = 0; i < n; i++)
@@ -347,7 +349,7 @@ static bool fits_twice(StcPlan *p, int n, const Need *needs, double *room) {
   return fits;
 }
 
-/* Checks the params, and that there is memory for the fields at least: making code may take long. */
+/* Checks the params, and that there is memory for the fields at least, because making code may take long. */
 static StcStatus check_first(const PlanArgs *args) {
   StcPlan *p = args->p;
   const StcProgram *g = p->program;
@@ -404,8 +406,8 @@ static StcStatus reset_guarded(void *arg) {
   return s ? s : make_slots(p);
 }
 
-/* plan_prepare; `first`: checks first what can be known of the params; `facade`: the plan is to have no memory;
- * `dense`: rows are not to be padded; like: as in PlanArgs. */
+/* plan_prepare; `first`: first checks what can be checked of the params; `facade`: the plan will have no memory;
+ * `dense`: rows must not be padded; like: as in PlanArgs. */
 static StcStatus prepare(StcProgram *program, const char *device, int n, const char *const *defines, bool first,
                          bool facade, bool dense, double *room, const StcPlan *like, StcPlan **out) {
   StcContext *c = program->w.context;

@@ -1,10 +1,10 @@
-/* driver/instance/plan-async.c: runs that the caller does not wait for, in a stream where the device has such, else in
- * a thread of their own; the caller's streams and events. */
+/* driver/instance/plan-async.c: runs that the caller does not wait for: in a stream if the device has streams, else in
+ * a thread; the caller's streams and events. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
 
-/* The life of a thread that makes a run. */
+/* The function of a thread that makes a run. */
 static void *run_in_thread(void *arg) {
   StcPlan *p = arg;
   p->back.status = plan_run_steps(p, p->back.steps, true, &p->back.info);
@@ -32,7 +32,7 @@ StcStatus stc_plan_run_async(StcPlan *p, int64_t steps) {
   return b->threaded ? STC_OK : (context_error(p->w.context, "no thread is left for a run"), STC_MEMORY);
 }
 
-/* The end of a run in a stream. The next one launches what has something to do alone, as one that is waited for does.
+/* Ends a run in a stream. The next one launches only blocks that have something to do, like a run that is waited for.
  */
 static StcStatus stop_guarded(void *arg) {
   StcPlan *p = arg;
@@ -57,7 +57,7 @@ bool stc_plan_busy(StcPlan *p) {
   return p->back.pending && (p->device.kind->use_stream || (p->back.threaded && !atomic_load(&p->back.ended)));
 }
 
-/* What using a stream or an event hands to its guarded part. */
+/* The argument of the guarded function for a stream or an event. */
 typedef struct StreamArgs {
   StcPlan *p;
   StcStatus (*fn)(Device *d, void *handle);
@@ -70,7 +70,7 @@ static StcStatus stream_guarded(void *arg) {
   return a->fn(&a->p->device, a->handle);
 }
 
-/* Calls `fn` for a handle of the caller's, if the device has such things. */
+/* Calls `fn` for a handle of the caller, if the device supports such handles. */
 static StcStatus use(StcPlan *p, StcStatus (*fn)(Device *d, void *handle), void *handle) {
   StreamArgs args = {p, fn, handle};
   if (!fn)

@@ -1,6 +1,5 @@
-/* driver/instance/plan-bind.c: fields that live in memory of the caller's, and tensors that show a plan's fields.
- * Kernels exchange buffers from step to step; behind each run a field whose place is fixed is brought back there
- * (plan-slots.c). */
+/* driver/instance/plan-bind.c: fields in the caller's memory, and tensors of a plan's fields. Kernels exchange buffers
+ * from step to step; after each run a field with a fixed place is moved back there (plan-slots.c). */
 #include "driver/device/device.h"
 #include "driver/files/files.h"
 #include "driver/instance/dlpack.h"
@@ -12,7 +11,7 @@
 
 /* ---------------------------------------------------------------- binding */
 
-/* The bytes that the address of field `f` of the module must be a multiple of. */
+/* The alignment in bytes that the address of field `f` of the module needs. */
 static int64_t field_alignment(const StcPlan *p, int f) {
   const Module *m = p->build ? p->build->code.module : NULL;
   int64_t most = type_size(p->module->fields[f].type);
@@ -22,7 +21,7 @@ static int64_t field_alignment(const StcPlan *p, int f) {
   return most;
 }
 
-/* "8x32" of `n` numbers. */
+/* `n` numbers as "8x32". */
 static const char *extents_text(Arena *a, const int64_t *extents, int n) {
   Str s = {a, NULL, 0, 0};
   str_add(&s, n ? "" : "nothing");
@@ -31,7 +30,7 @@ static const char *extents_text(Arena *a, const int64_t *extents, int n) {
   return s.s;
 }
 
-/* Reports the first dimension in which array `a` is not dense, and how it lies instead. */
+/* Reports the first dimension in which array `a` is not dense, with its actual stride. */
 static StcStatus check_strides(StcPlan *p, const StcFieldInfo *f, const StcArray *a) {
   int64_t dense = 1;
   for (int d = f->rank - 1; d >= 0; dense *= f->shape[d--]) {
@@ -50,8 +49,8 @@ static StcStatus check_strides(StcPlan *p, const StcFieldInfo *f, const StcArray
   return STC_OK;
 }
 
-/* The array `a` with the lengths of 1 of field `f` that it leaves out, in `out`, whose strides are at `strides`. False
- * if it has another shape. */
+/* Sets `out`, with strides at `strides`, to array `a` with the dimensions of length 1 of field `f` that it leaves out.
+ * False if it has another shape. */
 static bool whole_array(const StcFieldInfo *f, const StcArray *a, int64_t strides[MAX_RANK], StcArray *out) {
   int place[MAX_RANK] = {0};
   *out = *a;
@@ -65,7 +64,7 @@ static bool whole_array(const StcFieldInfo *f, const StcArray *a, int64_t stride
   return true;
 }
 
-/* Checks that component `f` of the plan, in field `field` of the module, can live in array `given`. */
+/* Checks that component `f` of the plan, in field `field` of the module, can use array `given`. */
 static StcStatus check_array(StcPlan *p, int field, const StcFieldInfo *f, const StcArray *given) {
   StcContext *c = p->w.context;
   int64_t strides[MAX_RANK];
@@ -98,7 +97,7 @@ static StcStatus check_array(StcPlan *p, int field, const StcFieldInfo *f, const
   return STC_OK;
 }
 
-/* What binding hands to its guarded part. `array` NULL: back to memory of the plan's own. */
+/* The arguments of the guarded function for binding. `array` NULL: back to memory of the plan. */
 typedef struct BindArgs {
   StcPlan *p;
   int field, component;
@@ -106,7 +105,7 @@ typedef struct BindArgs {
   struct DLManagedTensor *owner;
 } BindArgs;
 
-/* The slot of the component, fixed where it is. -1 after an error. */
+/* The slot of the component, with its place fixed; -1 after an error. */
 static int32_t fix_slot(StcPlan *p, int field, int component, int *module_field) {
   const Declared *d = plan_find_declared(p, field, component);
   if (!d)
@@ -123,7 +122,7 @@ static int32_t fix_slot(StcPlan *p, int field, int component, int *module_field)
   return p->memory.fixed[*module_field] = p->memory.of_field[*module_field];
 }
 
-/* Memory of the plan's own for slot `slot`, with the values that it has. */
+/* Gives slot `slot` memory of the plan, with its present values. */
 static StcStatus own_slot(StcPlan *p, Slot *slot) {
   Slot own = {.size = slot->size};
   StcStatus s = device_alloc(&p->device, "a field that was bound", slot->size ? slot->size : 16, 0, &own.memory);
@@ -157,7 +156,7 @@ void plan_put_slot(StcPlan *p, Slot *slot, void *memory, struct DLManagedTensor 
   plan_forget_recordings(p);
 }
 
-/* Checks the array and puts it in the place of the slot's memory. */
+/* Checks the array, and makes it the slot's memory. */
 static StcStatus bind_guarded(void *arg) {
   BindArgs *a = arg;
   StcPlan *p = a->p;
@@ -192,7 +191,7 @@ static StcStatus bind_array(StcPlan *p, int field, int component, const StcArray
   return workspace_guard(&p->w, bind_guarded, &args);
 }
 
-/* Reports that the plan has no field as a whole, or that there is no such field. */
+/* Reports that the plan does not have its fields as a whole, or that there is no such field. */
 static StcStatus refuse_facade(StcPlan *p, int field) {
   const Declared *d = plan_find_declared(p, field, 0);
   if (d)
@@ -200,7 +199,7 @@ static StcStatus refuse_facade(StcPlan *p, int field) {
   return STC_USAGE;
 }
 
-/* Binds the component, or for -1 the whole field. */
+/* Binds the component, or (-1) the whole field. */
 static StcStatus bind(StcPlan *p, int field, int component, const StcArray *array, struct DLManagedTensor *owner) {
   const Declared *d = component < 0 ? plan_find_declared(p, field, 0) : NULL;
   bool whole = d && declared_has_parts(d);
@@ -234,7 +233,7 @@ static const DLDataType dl_types[] = {[STC_BOOL] = {kDLBool, 8, 1},    [STC_I8] 
                                       [STC_F64] = {kDLFloat, 64, 1},   [STC_U8] = {kDLUInt, 8, 1},
                                       [STC_U16] = {kDLUInt, 16, 1},    [STC_U32] = {kDLUInt, 32, 1}};
 
-/* The type that DLPack's `t` is; STC_COMPOSITE if there is none such. */
+/* The type that corresponds to DLPack's `t`; STC_COMPOSITE if there is none. */
 static StcType type_of(DLDataType t) {
   for (int i = STC_BOOL; i <= STC_U32; i++)
     if (memcmp(&dl_types[i], &t, sizeof t) == 0)
@@ -268,14 +267,14 @@ StcStatus stc_plan_from_dlpack(StcPlan *p, int field, int component, struct DLMa
   return s;
 }
 
-/* A tensor with room for its lengths and strides. */
+/* A tensor with memory for its lengths and strides. */
 typedef struct Tensor {
   DLManagedTensor managed;
   Shown *shown;
   int64_t numbers[];
 } Tensor;
 
-/* The deleter, which any thread may call, also after the plan is freed. */
+/* The deleter, which any thread may call, also after the plan has been freed. */
 static void free_tensor(DLManagedTensor *t) {
   Tensor *tensor = t->manager_ctx;
   shown_leave(tensor->shown);

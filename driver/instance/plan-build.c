@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* Which target kernels for device `d` are made for: the device's own; where it takes any (sim), the one asked for, or a
- * GPU of the middle size. */
+/* The target of the kernels for device `d`: the device's own; if it accepts any (sim), the requested one, or a GPU of
+ * middle size. */
 static const Target *choose_target(StcProgram *p, const Device *d) {
   const StcOptions *o = &p->options;
   const char *arch = d->kind->arch ? d->kind->arch : o->march ? o->march : "nvptx";
@@ -19,7 +19,7 @@ static const Target *choose_target(StcProgram *p, const Device *d) {
   return t && !target_info(t)->simt ? target_compiled_late(p->w.arena, t) : t;
 }
 
-/* What finding a build hands to its guarded part. */
+/* The arguments of the guarded function that finds a build. */
 typedef struct BuildArgs {
   StcProgram *p;
   const Device *d;
@@ -29,8 +29,8 @@ typedef struct BuildArgs {
   Build *out;
 } BuildArgs;
 
-/* The program's build for the device and a grid of the size that the params give, about, made if there is none yet. It
- * lives in the program's memory. */
+/* The program's build for the device and a grid of about the size that results from the params; makes it if it does not
+ * exist. It lives in the program's memory. */
 static StcStatus find_build(void *arg) {
   BuildArgs *a = arg;
   StcProgram *p = a->p;
@@ -78,8 +78,8 @@ StcStatus program_build(StcProgram *p, const Device *d, bool plain, int n, const
   return s;
 }
 
-/* Notes which kernels `seq` launches under the scalars; NULL: they are not known, and no kernel is in another's place.
- */
+/* Marks the kernels that `seq` launches under the scalars; NULL: the scalars are not known, and no kernel is replaced
+ * by another. */
 static void note_wanted(const Module *m, const HostSeq *seq, const Const *scalars, bool *wanted) {
   for (int i = 0; i < seq->nops; i++) {
     int k = seq->ops[i].kind != HOST_LAUNCH ? -1 : scalars ? kernel_chosen(m, seq->ops[i].a, scalars) : seq->ops[i].a;
@@ -88,7 +88,7 @@ static void note_wanted(const Module *m, const HostSeq *seq, const Const *scalar
   }
 }
 
-/* Has the device make the kernels ready that are `wanted`. */
+/* Lets the device prepare the kernels that are `wanted`. */
 static StcStatus need(StcPlan *p, const bool *wanted) {
   double start = clock_seconds();
   StcStatus s = p->device.kind->need(&p->device, wanted);

@@ -1,5 +1,6 @@
-/* driver/instance/plan-data.c: a plan's fields and launch-time arrays, in and out. Users see declared fields with
- * packed points; where pass scalarize has made a structure of arrays of one, values are gathered and scattered here. */
+/* driver/instance/plan-data.c: copies a plan's fields and launch-time arrays in and out. Users see declared fields with
+ * packed points; if pass scalarize has turned one into a structure of arrays, its values are gathered and scattered
+ * here. */
 #include "driver/device/device.h"
 #include "driver/files/files.h"
 #include "driver/instance/instance.h"
@@ -8,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What copying in and out hands to its guarded part: one way or the other, by which pointer is set. component -1: the
- * whole field. */
+/* The arguments of the guarded function for copying; the pointer that is set determines the direction. component -1:
+ * the whole field. */
 typedef struct CopyArgs {
   StcPlan *p;
   int field, component;
@@ -20,12 +21,13 @@ typedef struct CopyArgs {
 /* Copies all of a slot in or out. */
 static StcStatus copy_slot(StcPlan *p, Slot *slot, void *out, const void *in) {
   StcStatus kept = in && slot->loan ? plan_before_write(p, slot) : STC_OK;
-  if (kept || !slot->size || in == slot->memory) /* who wrote to plan_in_file */
+  if (kept || !slot->size || in == slot->memory) /* the values were written to plan_in_file */
     return kept;
   return in ? slot_put(p, slot, in) : slot_fetch(p, slot, out);
 }
 
-/* Copies `n` values of `size` bytes from places `from_step` bytes apart to places `to_step` bytes apart. */
+/* Copies `n` values of `size` bytes from places at distances of `from_step` bytes to places at distances of `to_step`
+ * bytes. */
 static void copy_strided(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n, size_t size) {
   for (int64_t i = 0; i < n; i++)
     memcpy(to + i * to_step, from + i * from_step, size);
@@ -42,8 +44,8 @@ static void copy_packed(const CopyArgs *a, const Declared *d, const Slot *slot, 
     copy_strided(a->out, size, packed, d->point_bytes, n, (size_t)size);
 }
 
-/* Copies a field whose components have slots of their own to or from packed points, by way of `part`, which has room
- * for one of them. */
+/* Copies a field whose components have slots of their own to or from packed points, through `part`, which has room for
+ * one component. */
 static StcStatus copy_split(const CopyArgs *a, const Declared *d, char *part) {
   StcPlan *p = a->p;
   StcStatus s = STC_OK;
@@ -60,7 +62,7 @@ static StcStatus copy_split(const CopyArgs *a, const Declared *d, char *part) {
   return s;
 }
 
-/* copy_split with memory for a component of `bytes` bytes at most. */
+/* copy_split with memory for a component of at most `bytes` bytes. */
 static StcStatus copy_split_in_memory(const CopyArgs *a, const Declared *d, size_t bytes) {
   char *part = malloc(bytes);
   if (!part)
@@ -70,7 +72,7 @@ static StcStatus copy_split_in_memory(const CopyArgs *a, const Declared *d, size
   return s;
 }
 
-/* Copies as `arg` says. */
+/* Makes the copy that `arg` describes. */
 static StcStatus copy_guarded(void *arg) {
   CopyArgs *a = arg;
   StcPlan *p = a->p;
@@ -89,7 +91,7 @@ static StcStatus copy_guarded(void *arg) {
   return copy_split_in_memory(a, d, most);
 }
 
-/* Checks that the field or component of `a` holds a value and has `bytes` bytes, and copies it. */
+/* Checks that the field or component of `a` has a value and `bytes` bytes, and copies it. */
 static StcStatus copy(CopyArgs *a, size_t bytes) {
   StcFieldInfo f;
   StcStatus joined = plan_join(a->p);
@@ -124,7 +126,7 @@ StcStatus plan_put_field(StcPlan *p, int field, const void *data, size_t bytes) 
   return copy(&a, bytes);
 }
 
-/* Sets component `component` (-1: all) of a field and, if that is a series of frames, of all of these. */
+/* Sets component `component` (-1: all) of a field; if the field is a series of frames, of all of them. */
 static StcStatus set(StcPlan *p, int field, int component, const void *data, size_t bytes) {
   if (component >= 0 && plan_has_series(p, field))
     return context_error(p->w.context, "field %s has a series of frames, all of whose components come from there",
@@ -158,7 +160,7 @@ StcStatus stc_plan_get_component(StcPlan *p, int field, int component, void *dat
   return copy(&a, bytes);
 }
 
-/* What setting an array hands to its guarded part. */
+/* The arguments of the guarded function that sets an array. */
 typedef struct ArrayArgs {
   StcPlan *p;
   Slot *slot;
@@ -171,7 +173,7 @@ static StcStatus set_array_guarded(void *arg) {
   return copy_slot(a->p, a->slot, NULL, a->in);
 }
 
-/* Puts the values of an array, a hidden one too, where kernels read them. */
+/* Copies the values of an array, which may be hidden, to where kernels read them. */
 static StcStatus put_array(StcPlan *p, int array, const void *data, size_t bytes) {
   if (p->facade && p->split)
     return p->split_ops->set_array(p, array, data, bytes);
@@ -181,13 +183,13 @@ static StcStatus put_array(StcPlan *p, int array, const void *data, size_t bytes
   return workspace_guard(&p->w, set_array_guarded, &a);
 }
 
-/* Do the coordinates rise, if those are what the array has? */
+/* If the array holds coordinates, checks that they rise. */
 static StcStatus check_array(StcPlan *p, int array, const void *data) {
   int dim = coordinates_of(p->module, array);
   return dim < 0 || coordinates_check(p->module, array, dim, p->scalars, data, p->w.diags) ? STC_OK : STC_INPUT;
 }
 
-/* Makes the weights of the coordinates at `data`, if that is what the array has. */
+/* If the array holds coordinates, at `data`, computes the arrays of their weights. */
 static StcStatus put_weights(StcPlan *p, int array, const void *data) {
   const Module *m = p->module;
   StcStatus s = STC_OK;
@@ -229,7 +231,7 @@ StcStatus stc_plan_set_array(StcPlan *p, int array, const void *data, size_t byt
   return s;
 }
 
-/* Does this computer make something of what array `array` has when it is set? */
+/* Does the host compute anything from the elements of array `array` when it is set? */
 static bool is_looked_at(const StcPlan *p, int array) {
   const Module *m = p->module;
   bool looked = coordinates_of(m, array) >= 0 || m->param_arrays[array].role != ARRAY_GIVEN;
@@ -280,8 +282,8 @@ StcStatus stc_plan_pointer(StcPlan *p, int field, int component, void **pointer)
 
 /* ---------------------------------------------------------------- random numbers */
 
-/* Repeats the first `size` of the `bytes` bytes at `to` over the rest, on the device or, where that has no memory
- * of its own, here. */
+/* Repeats the first `size` of the `bytes` bytes at `to` over the rest, on the device; on the host if the device has no
+ * memory of its own. */
 static StcStatus repeat(Device *d, char *to, size_t size, size_t bytes) {
   StcStatus s = STC_OK;
   for (size_t done = size; done < bytes && !s; done *= 2) {
@@ -291,13 +293,13 @@ static StcStatus repeat(Device *d, char *to, size_t size, size_t bytes) {
   return s;
 }
 
-/* The first bytes of an array, which repeats them. */
+/* The first bytes of an array that repeats them. */
 typedef struct Repeated {
   const char *data;
   size_t period;
 } Repeated;
 
-/* Gives bytes of it (a SlotSource). */
+/* Writes bytes of that array (a SlotSource). */
 static void give_repeated(void *user, size_t from, size_t n, char *to) {
   const Repeated *r = user;
   for (size_t done = 0, k; done < n; done += k) {
@@ -307,8 +309,8 @@ static void give_repeated(void *user, size_t from, size_t n, char *to) {
   }
 }
 
-/* Random numbers for component `component` of field `field`, a whole slot, or if `array` for launch-time array `field`.
- * They are made in `data`. */
+/* Sets component `component` of field `field`, which is a whole slot, or, if `array`, launch-time array `field`, to
+ * random numbers, which are made in `data`. */
 static StcStatus randomize(StcPlan *p, bool array, int field, int component, uint64_t seed, char *data) {
   StcFieldInfo f;
   StcStatus s = array ? stc_plan_array(p, field, &f) : stc_plan_component(p, field, component, &f);
@@ -336,7 +338,7 @@ static StcStatus randomize(StcPlan *p, bool array, int field, int component, uin
   return s;
 }
 
-/* Random coordinates for launch-time array `array`, which rise, and the weights of them. */
+/* Sets launch-time array `array` to random coordinates, which rise, and computes their weights. */
 static StcStatus rise(StcPlan *p, int array, uint64_t seed) {
   const ParamArray *a = &p->module->param_arrays[array];
   size_t bytes = (size_t)param_array_extent(a, p->scalars) * (size_t)type_size(a->type);
@@ -352,7 +354,7 @@ static StcStatus rise(StcPlan *p, int array, uint64_t seed) {
   return s;
 }
 
-/* Random numbers for component `component` of a field whose points are packed. */
+/* Sets component `component` of a field with packed points to random numbers. */
 static StcStatus randomize_packed(StcPlan *p, int field, int component, uint64_t seed) {
   StcFieldInfo f;
   StcStatus s = stc_plan_component(p, field, component, &f);
@@ -372,15 +374,15 @@ static StcStatus randomize_packed(StcPlan *p, int field, int component, uint64_t
   return s;
 }
 
-/* What plan_randomize hands to its guarded part. */
+/* The arguments of plan_randomize's guarded function. */
 typedef struct RandomArgs {
   StcPlan *p;
   uint64_t seed;
   char *data;
 } RandomArgs;
 
-/* Is declared field `f` one to leave alone: temp, or an input with an init, a coefficient perhaps that not every value
- * suits? */
+/* Must declared field `f` not be set to random numbers, because it is temp, or an input with an init, which may be a
+ * coefficient that does not allow every value? */
 static bool keeps_init(const StcPlan *p, int f) {
   const Field *field = &p->module->fields[p->bound.homes[f].field];
   return field->temp || (field->input && p->program->declared[f].has_init);

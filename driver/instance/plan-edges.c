@@ -1,6 +1,6 @@
-/* driver/instance/plan-edges.c: reads beyond edges that go by a mask: a hidden field NAME.where, which an init makes,
- * has what they look at (frontend/check/check_mask.c). Which masks are these, and when are the fields to be made again?
- */
+/* driver/instance/plan-edges.c: reads beyond edges that depend on a mask: a hidden field NAME.where, which an init
+ * computes, determines them (frontend/check/check_mask.c). This file answers which masks these are, and when the fields
+ * must be computed again. */
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
 

@@ -1,5 +1,5 @@
 /* driver/instance/plan-fields.c: the declared fields and launch-time arrays of a plan: their descriptions, and which of
- * them came from outside. plan-data.c has their values. */
+ * them the user has set. plan-data.c copies their values. */
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
 

@@ -1,16 +1,16 @@
 /* driver/instance/plan-frames.c: fields that are series of frames (Field.frames): before each step with which a frame
- * begins it is taken from who has the series, and put into the field; where there is a field for the frame behind it,
- * that is taken too, and copied on the device when it is due. */
+ * begins, the frame is requested from the source of the series and copied to the field. If there is a field for the
+ * next frame, that is requested, too, and copied on the device when it is due. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
 
 #include <stdlib.h>
 
-/* Where the frames of a field come from. count: how many there are, < 0: any number. held: the frame for whose steps
- * the fields are ready, counted without regard to `count`; -1: none. has: the frames that the field and the one behind
- * it have, -1: none. lasts: they are the same whenever they are asked for. data: room for one in the computer's memory
- * (malloc), where they do not come by uploads. */
+/* The source of the frames of a field. count: the number of frames, < 0: any number. held: the frame for whose steps
+ * the fields are ready, counted without regard to `count`; -1: none. has: the frames that the field and the field for
+ * the next frame hold, -1: none. lasts: the source always yields the same frames. data: host memory for one frame
+ * (malloc), if frames do not come by uploads. */
 typedef struct FrameSeries {
   FrameWriter from;
   int64_t count, held, has[2];
@@ -19,22 +19,22 @@ typedef struct FrameSeries {
   Uploads *uploads;
 } FrameSeries;
 
-/* What the module of the program says of declared field `field`. */
+/* Declared field `field` in the module of the program. */
 static const Field *field_of(const StcPlan *p, int field) {
   return &p->program->module->fields[p->program->declared[field].field];
 }
 
-/* Is the grid cut, and nobody has it as a whole? */
+/* Is the grid cut, and does no rank have it as a whole? */
 static bool is_lean(const StcPlan *p) { return p->split && p->split_ops->is_lean(p); }
 
-/* Frees what is kept of the series, which is none then. */
+/* Removes the series, and frees its memory. */
 static void drop(StcPlan *p, FrameSeries *x) {
   plan_free_uploads(p, x->uploads);
   free(x->data);
   *x = (FrameSeries){0};
 }
 
-/* Takes it that the fields of the series have other values than it has put there. */
+/* Marks the fields of the series as no longer holding its frames. */
 static void forget(FrameSeries *x) { x->held = x->has[0] = x->has[1] = -1; }
 
 void plan_drop_frames(StcPlan *p, int field) {
@@ -45,7 +45,7 @@ void plan_drop_frames(StcPlan *p, int field) {
     forget(&p->frames[field - 1]);
 }
 
-/* May others have written the memory of a component of declared field `field`? */
+/* May others have written to the memory of a component of declared field `field`? */
 static bool is_exposed(const StcPlan *p, int field) {
   Home h = p->bound.homes[field];
   bool exposed = false;
@@ -78,7 +78,7 @@ bool plan_has_series(const StcPlan *p, int field) {
   return p->frames && p->frames[ahead ? field - 1 : field].from.fn;
 }
 
-/* Notes that a field, and that with the frames ahead, come from outside. */
+/* Records that a field, and the field for its next frame, are set from outside. */
 static void mark_given(StcPlan *p, int field) {
   int next = program_next_frame(p->program, field);
   bool once = p->run.once_done;
@@ -134,14 +134,14 @@ StcStatus plan_check_frames(StcPlan *p, int64_t steps) {
   return STC_OK;
 }
 
-/* The number that frame `frame` has in the series: behind the last one it begins anew, or stays there. */
+/* The number of frame `frame` in the series: after the last one it begins again, or stays at the last one. */
 static int64_t number_of(const FrameSeries *x, const Field *f, int64_t frame) {
   if (x->count < 0 || frame < x->count)
     return frame;
   return f->cycle ? frame % x->count : x->count - 1;
 }
 
-/* Has field `to` frame `number` of the series, which begins anew behind `keep` frames, 0: it does not. */
+/* Sets field `to` to frame `number` of the series, which begins again after `keep` frames, 0: it does not. */
 static StcStatus take_frame(StcPlan *p, FrameSeries *x, int64_t number, int64_t keep, int to) {
   StcFieldInfo info;
   bool done;
@@ -174,7 +174,7 @@ StcStatus plan_copy_frame(StcPlan *p, int from, int to) {
   return s;
 }
 
-/* Has field fields[i] frame `number`, which the other one may have. */
+/* Sets field fields[i] to frame `number`, which the other field may hold. */
 static StcStatus bring_frame(StcPlan *p, FrameSeries *x, const Field *f, const int fields[2], int i, int64_t number) {
   if (fields[i] < 0 || x->has[i] == number)
     return STC_OK;
@@ -186,7 +186,8 @@ static StcStatus bring_frame(StcPlan *p, FrameSeries *x, const Field *f, const i
   return s;
 }
 
-/* Makes field `field` ready for the steps of frame `frame`: what was the next frame is copied from there. */
+/* Prepares field `field` for the steps of frame `frame`: copies it from the field for the next frame, if it is there.
+ */
 static StcStatus make_ready(StcPlan *p, int field, int64_t frame) {
   FrameSeries *x = &p->frames[field];
   const Field *f = field_of(p, field);

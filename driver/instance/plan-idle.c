@@ -1,16 +1,17 @@
-/* driver/instance/plan-idle.c: kernels that have nothing to do, since no tile is of a class that they are for (pass
- * tile-classes), are not launched: those for tiles that a shore crosses where a mask is true everywhere. Blocks that
- * look at their tile's class and end took 8.7 us of a launch of 62 (heat, 4096 x 4096, NVIDIA H200, 2026-11-29).
+/* driver/instance/plan-idle.c: does not launch kernels that have nothing to do because no tile has a class that they
+ * serve (pass tile-classes): for example those for tiles that a shore crosses, where a mask is true everywhere. Blocks
+ * that only read their tile's class and end took 8.7 us of a launch of 62 (heat, 4096 x 4096, NVIDIA H200, 2026-11-29).
  *
- * What is computed once leaves a byte for each tile in a hidden field; for which of the bytes a kernel has something to
- * do its body tells (driver/program/busy.c).
+ * The `once` sequence stores a byte for each tile in a hidden field; driver/program/busy.c derives from the body of a
+ * kernel for which bytes it has something to do.
  *
- * Where its blocks go by a list of tiles (pass tile-lists), those of the others alone are put to the list's begin, in
- * the order they had, so that neighbours run at the same time, and as many blocks are launched as there are.
+ * If a kernel's blocks use a list of tiles (pass tile-lists), the tiles of these classes are moved to the beginning of
+ * the list, in their order, so that neighbours run at the same time, and only that many blocks are launched.
  *
- * The bytes are fetched behind what is computed once, if the run is waited for; where it is not, in a stream, when it
- * is at its end, or the next one is waited for. Where a mask is in the caller's memory, which may change before each
- * run, nothing is fetched, all is launched, and lists have all tiles, as what is computed once has left them. */
+ * The bytes are fetched after the `once` sequence if the run is waited for. After a run in a stream that nobody waits
+ * for, they are fetched at its end, or when the next run is waited for. If a mask is in the caller's memory, which may
+ * change before each run, nothing is fetched, everything is launched, and lists contain all tiles, as the `once`
+ * sequence has stored them. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
@@ -19,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The search. bytes[buffer]: its values, once they were fetched. */
+/* The state of the search. bytes[buffer]: the buffer's values, once they have been fetched. */
 typedef struct Looking {
   StcPlan *p;
   unsigned char **bytes;
@@ -36,7 +37,7 @@ static StcStatus fetch_classes(Looking *l, int buffer) {
   return s == STC_MEMORY ? context_error(l->p->w.context, "no memory is left to look at the classes of tiles"), s : s;
 }
 
-/* How many of the tiles with classes in `buffer` are of one in `busy`, or above those. */
+/* The number of tiles whose class, in `buffer`, is marked in `busy`, or above those. */
 static int64_t count_busy(const Looking *l, int buffer, const bool *busy) {
   size_t size = slot_bytes(buffer_slot(l->p, buffer));
   int64_t n = 0;
@@ -45,8 +46,8 @@ static int64_t count_busy(const Looking *l, int buffer, const bool *busy) {
   return n;
 }
 
-/* Notes in *rows, whose memory the caller frees, the rows of the list of `k` for the tiles of a class in `busy`, `n` of
- * them. False: no memory is left. */
+/* Collects in *rows, which the caller frees, the rows of the list of `k` for the tiles of a class in `busy`, `n` of
+ * them. False: out of memory. */
 static bool make_rows(const Looking *l, const Kernel *k, const bool *busy, int64_t n, uint32_t **rows) {
   const unsigned char *bytes = l->bytes[k->list_of];
   int64_t blocks[MAX_RANK], at[MAX_RANK] = {0};
@@ -66,7 +67,7 @@ static bool make_rows(const Looking *l, const Kernel *k, const bool *busy, int64
   return *rows;
 }
 
-/* Has the list of `k` begin with the tiles of a class in `busy`, of which there are `n`. */
+/* Moves the `n` tiles of a class in `busy` to the beginning of the list of `k`. */
 static StcStatus put_rows(const Looking *l, const Kernel *k, const bool *busy, int64_t n) {
   Device *d = &l->p->device;
   uint32_t *rows = NULL;
@@ -79,7 +80,7 @@ static StcStatus put_rows(const Looking *l, const Kernel *k, const bool *busy, i
   return s;
 }
 
-/* Have the classes and the list of `k` a row for each of its tiles? A text of kernel IR can say otherwise. */
+/* Have the classes and the list of `k` a row for each of its tiles? A text of kernel IR may have others. */
 static bool fits_list(StcPlan *p, const Kernel *k) {
   int64_t blocks[MAX_RANK];
   Kernel all = *k;
@@ -89,8 +90,9 @@ static bool fits_list(StcPlan *p, const Kernel *k) {
          slot_bytes(buffer_slot(p, k->list - 1)) == tiles * (size_t)(k->rank + 1) * sizeof(uint32_t);
 }
 
-/* How many blocks of kernel `i` have something to do, in *live, -1: all are launched; its list begins with those. A
- * list is for kernels before number `i`, too: what one of them does something for is on it. */
+/* Computes the number of blocks of kernel `i` that have something to do, into *live, -1: all are launched; its list
+ * then begins with their tiles. The list also serves the kernels before number `i`: it includes the tiles for which one
+ * of them has something to do. */
 static StcStatus find_live(Looking *l, int i, int64_t *live) {
   const Module *m = l->p->build->code.module;
   const Kernel *k = &m->kernels[i];
@@ -107,7 +109,8 @@ static StcStatus find_live(Looking *l, int i, int64_t *live) {
   return s || !k->list ? s : put_rows(l, k, busy, n);
 }
 
-/* Which kernels are launched under the plan's params, in launched[nkernels]: others stand in their place. */
+/* Marks in launched[nkernels] the kernels that are launched under the plan's params, instead of those that they
+ * replace. */
 static void find_launched(const StcPlan *p, bool *launched) {
   const Module *m = p->build->code.module;
   const HostSeq *q;
@@ -117,8 +120,8 @@ static void find_launched(const StcPlan *p, bool *launched) {
         launched[kernel_chosen(m, q->ops[k].a, p->scalars)] = true;
 }
 
-/* Notes how many blocks of kernel `i` are launched. Recordings go by what was noted before: they are gone before it is
- * another, so that none is left behind an error, wherever it comes. */
+/* Records the number of blocks of kernel `i` to launch. Recordings contain the old number, so they are freed before it
+ * changes; thus none remains after an error, wherever it occurs. */
 static void note_live(StcPlan *p, int i, int64_t live) {
   if (p->run.live[i] != live)
     plan_forget_recordings(p);

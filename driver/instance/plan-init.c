@@ -1,5 +1,4 @@
-/* driver/instance/plan-init.c: the work before the first step: inits, older levels, and values that are computed
- * once. */
+/* driver/instance/plan-init.c: the work before the first step: inits, older levels, and the `once` sequence. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
@@ -17,7 +16,7 @@ static bool writes_field(const StcPlan *p, const Kernel *k, bool want) {
   return false;
 }
 
-/* Launches init kernel `index`, and puts back what it wrote in place into fields that were given. */
+/* Launches init kernel `index`, and restores the fields that were given and that it has overwritten. */
 static StcStatus launch_init(StcPlan *p, int index) {
   const Module *m = p->build->code.module;
   const Kernel *k = &m->kernels[index];
@@ -48,7 +47,7 @@ static StcStatus launch_init(StcPlan *p, int index) {
   return s;
 }
 
-/* Does the first init of the program that sets field `field` of the plan's module set all its points? */
+/* Does the first init of the program that sets field `field` of the plan's module set all of its points? */
 static bool init_covers(const StcPlan *p, int field) {
   const Module *m = p->program->module;
   int owner = p->bound.owner[field];
@@ -66,13 +65,13 @@ static bool init_covers(const StcPlan *p, int field) {
           return true;
       }
     }
-    if (sets) /* the next ones may read what this one leaves */
+    if (sets) /* later ones may read what this one stores */
       return false;
   }
   return false;
 }
 
-/* Makes the fields 0 that inits set at some points only. */
+/* Sets fields to 0 of which inits set only some points. */
 static StcStatus zero_fields(StcPlan *p, const bool *init) {
   StcStatus s = STC_OK;
   for (int f = 0; f < p->module->nfields && !s; f++) {
@@ -88,7 +87,7 @@ static StcStatus zero_fields(StcPlan *p, const bool *init) {
   return s;
 }
 
-/* Makes the pasts that nobody set what their fields are. */
+/* Copies fields to those of their pasts that nobody has set. */
 static StcStatus start_pasts(StcPlan *p, const bool *init) {
   StcStatus s = STC_OK;
   for (int f = 0; f < p->module->nfields && !s; f++) {
@@ -99,7 +98,7 @@ static StcStatus start_pasts(StcPlan *p, const bool *init) {
   return s;
 }
 
-/* The init sequence: kernels all of whose targets were given are left out, and a given field keeps its buffer. */
+/* Runs the init sequence. Kernels whose targets were all given are left out, and a given field keeps its buffer. */
 static StcStatus run_init_sequence(StcPlan *p) {
   const Module *m = p->build->code.module;
   const HostSeq *seq = &m->host.init;
@@ -118,7 +117,7 @@ static StcStatus run_init_sequence(StcPlan *p) {
   return s;
 }
 
-/* Does anything have to be launched before the first step? */
+/* Must anything be launched before the first step? */
 static bool launches_init(const StcPlan *p) { return p->build->code.module->host.init.nops > 0; }
 
 StcStatus plan_run_inits(StcPlan *p) {
@@ -135,9 +134,9 @@ StcStatus plan_run_inits(StcPlan *p) {
   return !s && launches_init(p) ? p->device.kind->wait(&p->device) : s;
 }
 
-/* ---------------------------------------------------------------- what is computed once */
+/* ---------------------------------------------------------------- values that are computed once */
 
-/* Can the memory of a field that `k` reads be written by others than the plan? */
+/* Can others than the plan write to the memory of a field that `k` reads? */
 static bool reads_exposed(const StcPlan *p, const Kernel *k) {
   const Module *m = p->build->code.module;
   bool exposed = false;
@@ -151,7 +150,7 @@ static bool reads_exposed(const StcPlan *p, const Kernel *k) {
   return exposed;
 }
 
-/* Does init kernel `k` make such fields alone? */
+/* Does init kernel `k` compute only fields NAME.where (plan-edges.c)? */
 static bool makes_edges(const StcPlan *p, const Kernel *k) {
   const Module *m = p->build->code.module;
   bool makes = false;
@@ -166,7 +165,7 @@ static bool makes_edges(const StcPlan *p, const Kernel *k) {
   return makes;
 }
 
-/* Makes these fields again where others than the plan may have changed the mask since. */
+/* Computes these fields again if others than the plan may have changed the mask. */
 static StcStatus run_edges(StcPlan *p) {
   const Module *m = p->build->code.module;
   const HostSeq *seq = &m->host.init;
@@ -181,12 +180,12 @@ static StcStatus run_edges(StcPlan *p) {
   return s;
 }
 
-/* Is the run that is being made one in a stream that nobody waits for? Devices without streams make such runs in
- * threads, which wait themselves, and may be asked here before it is noted that they are there. */
+/* Is the present run in a stream, so that nobody waits for it? Devices without streams make such runs in threads, which
+ * wait themselves, and which may call this before they are recorded. */
 static bool is_in_stream(const StcPlan *p) { return p->device.kind->use_stream && p->back.pending; }
 
-/* Computes what is computed once, and finds which blocks of kernels have something to do now. `may_change`: it may have
- * to be done again before the next run. A run that nobody waits for does not wait for it either. */
+/* Runs the `once` sequence, and finds the blocks of kernels that now have something to do. `may_change`: the sequence
+ * may have to run again before the next run. In a run that nobody waits for, this does not wait either. */
 static StcStatus compute_once(StcPlan *p, const HostSeq *seq, bool may_change) {
   StcStatus s = plan_sequence(p, seq);
   bool waited = !is_in_stream(p);
@@ -197,7 +196,7 @@ static StcStatus compute_once(StcPlan *p, const HostSeq *seq, bool may_change) {
 StcStatus plan_run_once(StcPlan *p) {
   const Module *m = p->build->code.module;
   const HostSeq *seq = &m->host.once;
-  bool torn = p->run.torn; /* if it is stopped here, no field of the program's has changed */
+  bool torn = p->run.torn; /* if the run is stopped here, no field of the program has changed */
   StcStatus made = run_edges(p);
   if (made)
     return made;

@@ -1,7 +1,7 @@
-/* driver/instance/plan-late.c: which sequences of steps have their kernels compiled, and when. On the host those of
- * fewer steps than a tile's are compiled late: only where a run makes enough of what they save, launches of single
- * steps, to be worth it. On GPUs whose kernels are compiled in units, all that a run uses are when it begins: one of
- * few steps needs no tile of several, and one of whole tiles no single steps. */
+/* driver/instance/plan-late.c: decides which sequences of steps have their kernels compiled, and when. On the host,
+ * sequences of fewer steps than a tile's are compiled late: only if a run makes enough of the launches of single steps
+ * that they replace. On GPUs whose kernels are compiled in units, the sequences that a run uses are compiled when it
+ * begins: a run of few steps needs no tile of several steps, and one of whole tiles no single steps. */
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
 #include "passes/base/tuning.h"
@@ -17,8 +17,8 @@ void plan_close_late(StcPlan *p) {
     p->run.closed[i] = build_is_late(p->program, p->build, i);
 }
 
-/* Adds to `uses` how often each sequence of `m` (but those that are `closed`; NULL: none) is run in `gap` steps;
- * returns the launches. */
+/* Adds to `uses` how often each sequence of `m` (except those marked in `closed`; NULL: none) runs in `gap` steps;
+ * returns the number of launches. */
 static int64_t count_uses(const Module *m, const bool *closed, int64_t gap, int64_t *uses) {
   int64_t runs = 0;
   for (int i = 0; i < m->host.nseqs && gap > 0; i++) {
@@ -30,11 +30,11 @@ static int64_t count_uses(const Module *m, const bool *closed, int64_t gap, int6
   return runs;
 }
 
-/* Stops of a run that are looked at, at most. */
+/* The most stops of a run that are considered. */
 enum { MOST_STOPS = 4096 };
 
-/* How often `steps` steps from now run each sequence, into `uses`, if all are open; returns how many runs they are as
- * it is. *whole, unless that is NULL: was all of the run looked at? */
+/* Counts in `uses` how often the next `steps` steps run each sequence, if all are open; returns the number of runs with
+ * the present ones. *whole, unless NULL: was the whole run considered? */
 static int64_t count_run(const StcPlan *p, int64_t steps, int64_t *uses, bool *whole) {
   const Module *m = p->build->code.module;
   int64_t unused[m->host.nseqs + 1], at = p->run.done, end = at + steps, runs = 0;
@@ -50,7 +50,7 @@ static int64_t count_run(const StcPlan *p, int64_t steps, int64_t *uses, bool *w
   return runs;
 }
 
-/* Has the device compile the kernels of sequence `i`, which is open from now on. */
+/* Lets the device compile the kernels of sequence `i`, and opens it. */
 static StcStatus open_sequence(StcPlan *p, int i) {
   const Module *m = p->build->code.module;
   bool kernels[m->nkernels + 1];
@@ -80,7 +80,8 @@ StcStatus plan_open_late(StcPlan *p, int64_t steps) {
   return s;
 }
 
-/* Has the device compile the kernels of the sequences, which are ready then. What ends the run ends that, too. */
+/* Lets the device compile the kernels of the sequences, which are then ready. A request to end the run ends this, too.
+ */
 static StcStatus make_ready(StcPlan *p, const bool *sequences) {
   int n = p->build->code.module->host.nseqs;
   p->w.context->asked.also = p->run.stop;

@@ -1,19 +1,19 @@
-/* driver/instance/plan-launch.c: the parts of the host program on a device: launches, and fetching values; plan-slots.c
- * makes swaps. */
+/* driver/instance/plan-launch.c: the operations of the host program on a device: launches, and fetching values;
+ * plan-slots.c makes swaps. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "ir/run/host-run.h"
 
 #include <stdlib.h>
 
-/* The value of an argument, in the type that the kernel takes it as. */
+/* The value of an argument, in the type of the kernel's parameter. */
 typedef union ArgValue {
   void *p;
   int64_t i64;
   double f64;
 } ArgValue;
 
-/* Starts `l`; if kernels are timed, waits for it and adds what it took. */
+/* Starts `l`; if kernels are timed, waits for it and adds its time. */
 static StcStatus start_kernel(StcPlan *p, const KernelLaunch *l) {
   Device *d = &p->device;
   double seconds = 0;
@@ -32,7 +32,7 @@ static StcStatus start_kernel(StcPlan *p, const KernelLaunch *l) {
   return s;
 }
 
-/* Has nothing that is lent written over by kernel `k`. */
+/* Makes sure that kernel `k` overwrites no lent memory. */
 static StcStatus keep_lent(StcPlan *p, const Kernel *k) {
   StcStatus s = STC_OK;
   for (int i = 0; i < k->nargs && !s && p->memory.lending; i++)
@@ -41,21 +41,21 @@ static StcStatus keep_lent(StcPlan *p, const Kernel *k) {
   return s;
 }
 
-/* Where buffer `buffer` is, for a launch at hand. */
+/* The address of buffer `buffer` for the present launch. */
 static void *buffer_memory(const StcPlan *p, int buffer) {
   void *place = p->run.deferred.memory ? plan_deferred_place(p, buffer) : NULL;
   return place ? place : buffer_slot(p, buffer)->memory;
 }
 
-/* The value of mirror argument `a` for a launch at hand. */
+/* The value of mirror argument `a` for the present launch. */
 static int64_t mirror_value(const StcPlan *p, const KArg *a) {
   static const Mirror none = {{[MIRROR_BELOW] = INT64_MIN, [MIRROR_ABOVE] = INT64_MAX}};
   const Mirror *m = p->run.mirrors ? &p->run.mirrors[p->memory.of_buffer[a->index]] : &none;
   return m->value[a->mirror];
 }
 
-/* Launches kernel `named`, or the one that suits the params better, for step number `step`; `beside`, `behind` and
- * `lane` go to the device. */
+/* Launches kernel `named`, or the one that is launched in its place under the params, for step number `step`; `beside`,
+ * `behind` and `lane` are passed to the device. */
 static StcStatus launch_in(StcPlan *p, int named, int64_t step, bool beside, bool behind, int lane) {
   const Module *m = p->build->code.module;
   int index = kernel_chosen(m, named, p->scalars);
@@ -97,7 +97,7 @@ StcStatus plan_launch_in(StcPlan *p, int named, int lane) {
   return launch_in(p, named, p->run.done, false, false, lane);
 }
 
-/* Has launching kernel `named` any blocks to run? */
+/* Does a launch of kernel `named` have any blocks? */
 static bool has_blocks(const StcPlan *p, int named) {
   const Module *m = p->build->code.module;
   int64_t blocks[MAX_RANK];
@@ -106,8 +106,8 @@ static bool has_blocks(const StcPlan *p, int named) {
 }
 
 /* Launches the kernels of the `n` ops at `op`, at the same time if the device can and several have something to do
- * (HostMachine.launch). A step that
- * takes long, as one with many rounds of a repeat does, ends here if it is to. */
+ * (HostMachine.launch). If a stop was requested and the step takes long, for example because a repeat makes many
+ * rounds, the step ends here. */
 static int launch_group(void *user, const HostOp *op, int n, int64_t step) {
   StcPlan *p = user;
   const DeviceKind *kind = p->device.kind;
@@ -131,7 +131,7 @@ static int launch_group(void *user, const HostOp *op, int n, int64_t step) {
 /* HostMachine.swap. */
 static void swap(void *user, int a, int b) { plan_swap(user, a, b); }
 
-/* Brings the values that `r`, whose launches are behind, has left to p->run.reduced. */
+/* Fetches the values that the launches of `r` have stored to p->run.reduced. */
 static StcStatus fetch_values(StcPlan *p, const Reduction *r) {
   Device *d = &p->device;
   size_t bytes = (size_t)reduction_values(p->module, r, p->scalars) * sizeof *p->run.reduced;
@@ -146,7 +146,7 @@ static StcStatus fetch_values(StcPlan *p, const Reduction *r) {
   return s ? s : d->kind->fetch(d, p->run.reduced, buffer_slot(p, r->result)->memory, bytes);
 }
 
-/* Value number `member` that `r` has left in its buffer: f64 or i64 (HostMachine.value). */
+/* Value number `member` of `r`, from those: f64 or i64 (HostMachine.value). */
 static int fetch_value(void *user, const Reduction *r, int64_t member, Const *value) {
   StcPlan *p = user;
   StcStatus s = member || p->run.deferred.memory ? STC_OK : fetch_values(p, r);
@@ -156,8 +156,8 @@ static int fetch_value(void *user, const Reduction *r, int64_t member, Const *va
   return s;
 }
 
-/* Has the sequence's kernels compiled, if they are not yet, has fields the frames of the next step, and makes room for
- * what probes see in runs of the sequence, unless the run is to be stopped (HostMachine.begin). */
+/* Lets the sequence's kernels be compiled if they are not, gives fields the frames of the next step, and makes room for
+ * the values of probes in runs of the sequence, unless the run must stop (HostMachine.begin). */
 static int begin(void *user, const HostSeq *seq, int64_t *runs) {
   StcPlan *p = user;
   if (stop_asked(p->run.stop))
@@ -169,7 +169,7 @@ static int begin(void *user, const HostSeq *seq, int64_t *runs) {
   return s;
 }
 
-/* HostMachine.replay, show, until. */
+/* Implement HostMachine.replay, show and until. */
 static int replay(void *user, const HostSeq *seq, int64_t most, int64_t *made) {
   return plan_replay(user, seq, most, made);
 }

@@ -1,8 +1,8 @@
-/* driver/instance/plan-lend.c: the values that a field has now, lent to a thread that writes them to a file while the
- * plan goes on. Where kernels work in this computer's memory nothing is copied: the memory itself is lent, and before
- * the first launch that would write over it the buffer gets other memory; of a file that has what memory has no room
- * for (disk.c) there is no other, and who writes waits. From a GPU the values are copied within its memory, in order
- * with launches, and from there to the host beside the launches that follow. */
+/* driver/instance/plan-lend.c: lends the present values of a field to a thread that writes them to a file while the
+ * plan continues. If kernels use host memory, nothing is copied: the memory itself is lent, and before the first launch
+ * that would overwrite it the buffer gets other memory. A file for what does not fit memory (disk.c) has no other
+ * memory, so the launch waits. From a GPU the values are copied within its memory, in order with launches, and from
+ * there to the host beside later launches. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Values of `size` bytes, or room for as many of some lines (`gathers`). readers: who has borrowed them and not given
- * them back; attached: a slot of the plan has the memory still. stage: where values of a GPU's are on their way, else
+/* Lent values of `size` bytes, or memory for lines of that size (`gathers`). readers: the number of users that have not
+ * returned it; attached: a slot of the plan still uses the memory. stage: where values of a GPU are copied from, else
  * NULL. */
 struct Loan {
   Lending *of;
@@ -23,8 +23,8 @@ struct Loan {
   Loan *next;
 };
 
-/* What a plan has to lend by. spares: memory, or stages, that nobody uses. The lock is for those and for readers;
- * returned: a loan has no readers any more. */
+/* The state of a plan that lends. spares: unused memory, or stages. The lock protects those and `readers`; returned:
+ * signalled when a loan has no readers any more. */
 struct Lending {
   pthread_mutex_t lock;
   pthread_cond_t returned;
@@ -34,7 +34,7 @@ struct Lending {
 
 /* ---------------------------------------------------------------- spares */
 
-/* Takes a spare of `size` bytes out of the list, for lines or for whole slots; NULL: there is none. */
+/* Removes a spare of `size` bytes from the list, for lines or for whole slots; NULL: there is none. */
 static Loan *take_spare_for(Lending *l, size_t size, bool gathers) {
   pthread_mutex_lock(&l->lock);
   Loan **at = &l->spares;
@@ -49,13 +49,13 @@ static Loan *take_spare_for(Lending *l, size_t size, bool gathers) {
 
 static Loan *take_spare(Lending *l, size_t size) { return take_spare_for(l, size, false); }
 
-/* Puts one in. */
+/* Adds a spare to the list. */
 static void put_spare(Loan *loan) {
   loan->next = loan->of->spares;
   loan->of->spares = loan;
 }
 
-/* Gives a loan and what it holds back. */
+/* Frees a loan and its memory. */
 static void free_loan(Loan *loan) {
   const Device *d = loan->of->device;
   if (loan->stage)
@@ -65,7 +65,7 @@ static void free_loan(Loan *loan) {
   free(loan);
 }
 
-/* The plan's, made when first needed; NULL if there is no memory. */
+/* The plan's state, made when first needed; NULL if there is no memory. */
 static Lending *lending_of(StcPlan *p) {
   if (p->memory.lending)
     return p->memory.lending;
@@ -78,7 +78,7 @@ static Lending *lending_of(StcPlan *p) {
   return p->memory.lending = l;
 }
 
-/* A new loan of `size` bytes that holds nothing yet. */
+/* A new loan of `size` bytes without memory. */
 static Loan *new_loan(Lending *l, size_t size) {
   Loan *loan = calloc(1, sizeof *loan);
   if (loan)
@@ -102,8 +102,8 @@ void memory_free_loans(PlanMemory *m) {
 
 /* ---------------------------------------------------------------- what can be lent */
 
-/* The slot whose memory is the component (-1: all of a field that has one), and nothing else, perhaps with padded rows;
- * NULL: it would have to be gathered, or lies where it must stay. */
+/* The slot whose memory is exactly the component (-1: all of a field with a single slot), perhaps with padded rows;
+ * NULL: it would have to be gathered, or its memory must remain in its place. */
 static Slot *slot_of(const StcPlan *p, int field, int component) {
   const Declared *d = &p->program->declared[field];
   if (p->device.kind->whole || (p->split && !p->memory.disk))
@@ -116,7 +116,7 @@ static Slot *slot_of(const StcPlan *p, int field, int component) {
   return slot && slot->size && !slot->foreign && (!p->split || slot->mapped) ? slot : NULL;
 }
 
-/* The same where it can be lent as it is; NULL: it cannot. */
+/* The same if it can be lent as it is; NULL: it cannot. */
 static Slot *slot_to_lend(const StcPlan *p, int field, int component) {
   Slot *slot = slot_of(p, field, component);
   return slot && !slot->pitch ? slot : NULL;
@@ -129,7 +129,7 @@ void *plan_in_file(const StcPlan *p, int field, int component) {
   return slot ? slot->memory : NULL;
 }
 
-/* One spare more of `size` bytes: false if there is no room. */
+/* Adds a spare of `size` bytes; false if there is no room. */
 static bool add_spare(StcPlan *p, size_t size) {
   Device *d = &p->device;
   Loan *loan = new_loan(p->memory.lending, size);
@@ -190,20 +190,21 @@ StcStatus plan_lend(StcPlan *p, int field, int component, Loan **out) {
 
 /* ---------------------------------------------------------------- some lines of a slot */
 
-/* Where byte `at` of the slot's dense array lies in its memory. */
+/* The position of byte `at` of the slot's dense array in its memory. */
 static size_t place_of(const Slot *slot, size_t at) {
   return slot->pitch ? at / slot->row * slot->pitch + at % slot->row : at;
 }
 
-/* Can one box hold the lines? In padded memory each lies within its row, and they are whole rows apart. */
+/* Can one box contain the lines? In padded memory each must lie within its row, and their distances must be whole rows.
+ */
 static bool is_box(const Slot *slot, const Lines *l) {
-  const size_t most = (size_t)1 << 30; /* what a copy may step, at least, on any device */
+  const size_t most = (size_t)1 << 30; /* a limit of the distances in a copy that every device supports */
   if (slot->pitch && (l->first % slot->row + l->length > slot->row || l->step % slot->row))
     return false;
   return l->count == 1 || place_of(slot, l->step) < most;
 }
 
-/* The box of the lines, which goes to byte `to` of a stage. */
+/* The box of the lines, for a copy to byte `to` of a stage. */
 static Sending box_of(const Slot *slot, const Lines *l, size_t to) {
   return (Sending){.from = (const char *)slot->memory + place_of(slot, l->first),
                    .to = (void *)(uintptr_t)to,
@@ -213,7 +214,7 @@ static Sending box_of(const Slot *slot, const Lines *l, size_t to) {
                    .to_stride = {(int64_t)l->length}};
 }
 
-/* Room for `bytes`, of few sizes, so that spares of others are seldom made; NULL: there is none. */
+/* Memory for `bytes` bytes, rounded to few sizes so that spares can often be reused; NULL: there is none. */
 static Loan *room_for_lines(Lending *l, size_t bytes) {
   size_t size = (size_t)1 << 16;
   while (size < bytes)
@@ -251,7 +252,7 @@ StcStatus plan_lend_lines(StcPlan *p, int field, int component, int n, const Lin
   return p->device.kind->stage_gather(&p->device, loan->stage, n, box, bytes);
 }
 
-/* ---------------------------------------------------------------- what was lent */
+/* ---------------------------------------------------------------- use of loans */
 
 const void *loan_values(Loan *loan, const char **why) {
   *why = NULL;
@@ -267,7 +268,7 @@ void loan_return(Loan *loan) {
   pthread_mutex_unlock(&l->lock);
 }
 
-/* ---------------------------------------------------------------- writing over what is lent */
+/* ---------------------------------------------------------------- overwriting lent memory */
 
 /* Does the slot hold the present value of a field? */
 static bool holds_value(const StcPlan *p, const Slot *slot) {
@@ -285,7 +286,7 @@ static bool is_read(Loan *loan) {
   return read;
 }
 
-/* Leaves the loan's memory to those who read it; false: nobody does, the slot may keep it. */
+/* Leaves the loan's memory to its readers; false: it has none, and the slot may keep it. */
 static bool detach(Loan *loan) {
   pthread_mutex_lock(&loan->of->lock);
   bool read = loan->readers > 0;
@@ -294,15 +295,15 @@ static bool detach(Loan *loan) {
   return read;
 }
 
-/* The slot's memory is its own again. */
+/* Makes the slot's memory its own again. */
 static StcStatus keep_memory(Slot *slot) {
   free(slot->loan);
   slot->loan = NULL;
   return STC_OK;
 }
 
-/* Does what is computed once set buffers that are no field's present value, so that launches rely on what was in the
- * slot's memory, where nobody sees it? */
+/* Do launches rely on the present contents of the slot's memory although it holds no field's present value, because the
+ * `once` sequence set it? */
 static bool is_relied_on(const StcPlan *p, const Slot *slot) {
   const Module *m = p->build->code.module;
   const HostSeq *once = &m->host.once;
@@ -318,7 +319,8 @@ static bool is_relied_on(const StcPlan *p, const Slot *slot) {
   return false;
 }
 
-/* Waits until nobody reads the loan's memory. Who looks on keeps what it has behind a run, unless it is asked for. */
+/* Waits until nobody reads the loan's memory. A visitor keeps its loans after a run unless it is asked to return them.
+ */
 static void wait_for_readers(const StcPlan *p, Loan *loan) {
   const Visit *visit = p->observers.visit;
   if (visit && is_read(loan))

@@ -1,7 +1,7 @@
-/* driver/instance/plan-params.c: params that get other values between two runs, while code, memory and fields stay.
+/* driver/instance/plan-params.c: params that get other values between two runs, while code, memory and fields remain.
  *
- * Code never depends on the value of a param. Sizes, places and numbers of steps do, which are sums of integers
- * (Affine): a param that is one of these integers, or of which the program computes one, is not free. */
+ * Code never depends on the value of a param. Sizes, coordinates and numbers of steps do; they are sums of integers
+ * (Affine). A param that is one of these integers, or from which the program computes one, may not change. */
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
 
@@ -9,19 +9,19 @@
 #include <math.h>
 #include <string.h>
 
-/* What is looked for in a body: does it take one of the scalars that are marked? */
+/* The state of a search in a body: does it use one of the marked scalars? */
 typedef struct Use {
   const bool *marked;
   bool found;
 } Use;
 
-/* Notes what `op` takes (a block_walk callback). */
+/* Records the scalar that `op` uses (a block_walk callback). */
 static void note(void *user, Op *op) {
   Use *u = user;
   u->found |= op->code == OP_SCALAR && u->marked[op->sym];
 }
 
-/* Does the body (NULL: none) take a scalar that is marked? */
+/* Does the body (NULL: none) use a marked scalar? */
 static bool takes(Block *body, const bool *marked) {
   Use u = {marked, false};
   if (body)
@@ -29,8 +29,8 @@ static bool takes(Block *body, const bool *marked) {
   return u.found;
 }
 
-/* Marks scalar `scalar` of `m` and what the program computes from it, which other params are not: they have values of
- * their own. */
+/* Marks scalar `scalar` of `m` and the scalars that the program computes from it; not other params, which have values
+ * of their own. */
 static void mark_all(const Module *m, int scalar, bool *marked) {
   marked[scalar] = true;
   for (int i = 0; i < m->nscalars; i++)
@@ -38,7 +38,7 @@ static void mark_all(const Module *m, int scalar, bool *marked) {
       marked[i] = true;
 }
 
-/* Is scalar `scalar` of `m`, or one computed from it, part of a size, a place or a number of steps? */
+/* Is scalar `scalar` of `m`, or one computed from it, part of a size, a coordinate or a number of steps? */
 static bool is_placed(Arena *a, const Module *m, int scalar) {
   ArenaMark start = arena_mark(a);
   bool *marked = ARENA_ARRAY(a, bool, m->nscalars + 1), *placed = ARENA_ARRAY(a, bool, m->nscalars + 1), found = false;
@@ -60,7 +60,7 @@ bool plan_param_is_free(const StcPlan *p, int scalar) {
   return at >= 0 && !is_placed(p->w.arena, whole, at) && !is_placed(p->w.arena, m, scalar);
 }
 
-/* Is scalar `i` what a scalar that is kept is before the first step? Nothing else takes it. */
+/* Is scalar `i` the initial value of a scalar that is kept? Nothing else uses it. */
 static bool is_first(const Module *m, int i) {
   for (int a = 0; a < m->nparam_arrays; a++)
     if (m->param_arrays[a].role == ARRAY_STATE && m->param_arrays[a].first == i)
@@ -68,7 +68,7 @@ static bool is_first(const Module *m, int i) {
   return false;
 }
 
-/* Does code `of` (CODE_) take a scalar that is marked? */
+/* Does code of the kinds `of` (CODE_) use a marked scalar? */
 static bool code_takes(const Module *m, int of, const bool *marked) {
   Bodies bodies = bodies_of(m, of);
   bool found = false;
@@ -98,7 +98,7 @@ ParamUse plan_param_use(const StcPlan *p, int scalar) {
   return use;
 }
 
-/* The value of scalar `i` as an override has it. */
+/* The value of scalar `i` in the form of an override. */
 static const char *value_text(const StcPlan *p, int i) {
   Type t = p->module->scalars[i].type;
   return t == TY_BOOL       ? (p->scalars[i].i ? "true" : "false")
@@ -106,13 +106,13 @@ static const char *value_text(const StcPlan *p, int i) {
                             : arena_printf(p->w.arena, "%" PRId64, p->scalars[i].i);
 }
 
-/* Are two values of type `t` the same? NaN is the same as NaN. */
+/* Are two values of type `t` equal? NaN equals NaN. */
 static bool same_value(Type t, Const x, Const y) {
   return type_is_float(t) ? x.f == y.f || (isnan(x.f) && isnan(y.f)) : x.i == y.i;
 }
 
-/* Overrides that give each param the value that it has, but for the first values of scalars that are kept which are
- * what the program computes: those follow the params, as they do in a run that begins with other ones. */
+/* Overrides that give each param its present value; except for initial values of kept scalars that the program
+ * computes: they follow the params, as in a run that begins with other ones. */
 static Define *present_values(StcPlan *p, int room, int *n) {
   const Module *m = p->module;
   Define *out = ARENA_ARRAY(p->w.arena, Define, m->nscalars + room + 1);
@@ -129,7 +129,7 @@ static Define *present_values(StcPlan *p, int room, int *n) {
   return out;
 }
 
-/* Has every integer that is part of a size, a place or a number of steps the value that it has in the plan? */
+/* Has every integer that is part of a size, a coordinate or a number of steps the value that it has in the plan? */
 static bool same_places(const StcPlan *p, const Const *values) {
   const Scalar *s = p->module->scalars;
   bool *placed = ARENA_ARRAY(p->w.arena, bool, p->module->nscalars + 1), same = true;
@@ -140,14 +140,15 @@ static bool same_places(const StcPlan *p, const Const *values) {
   return same;
 }
 
-/* What plan_set_params hands to its guarded part. */
+/* The arguments of plan_set_params's guarded function. */
 typedef struct ParamArgs {
   StcPlan *p;
   int n;
   const char *const *defines;
 } ParamArgs;
 
-/* Takes the values that the scalars have now, but those of reductions. What was made of the old ones is made anew. */
+/* Copies the new values of scalars, except those of reductions, to the plan. Everything that was computed from the old
+ * ones is marked to be computed again. */
 static void take_values(StcPlan *p, const Const *values) {
   for (int i = 0; i < p->module->nscalars; i++)
     if (!p->module->scalars[i].is_reduction)

@@ -1,5 +1,5 @@
-/* driver/instance/plan-points.c: a plan's lists of points, made ready before a run, and the rows that its probes leave,
- * handed out. */
+/* driver/instance/plan-points.c: prepares a plan's lists of points before a run, and passes on the rows of its probes.
+ */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
@@ -14,7 +14,7 @@ static StcStatus no_memory(StcPlan *p, const char *what) {
   return diag_error(p->w.diags, no_loc(), "no memory on this computer for %s", what), STC_MEMORY;
 }
 
-/* Is array `array` one that a list takes coordinates from? Sets *list and *dim to the first such. */
+/* Does a list take coordinates from array `array`? Sets *list and *dim to the first such. */
 static bool is_coordinate(const Module *m, int array, int *list, int *dim) {
   for (*list = 0; *list < m->nlists; ++*list)
     for (*dim = 0; *dim < m->grid.rank; ++*dim)
@@ -23,7 +23,7 @@ static bool is_coordinate(const Module *m, int array, int *list, int *dim) {
   return false;
 }
 
-/* Brings the coordinates here, into p->coordinates. */
+/* Copies the coordinates to the host, into p->coordinates. */
 static StcStatus fetch_coordinates(StcPlan *p) {
   StcStatus s = STC_OK;
   for (int a = 0, list, dim; a < p->module->nparam_arrays && !s; a++) {
@@ -38,7 +38,7 @@ static StcStatus fetch_coordinates(StcPlan *p) {
   return s;
 }
 
-/* Makes field and array of list number `i`. */
+/* Computes field and array of list number `i`. */
 static StcStatus fill_list(StcPlan *p, int i) {
   const PointList *l = &p->module->lists[i];
   const Slot *field = field_slot(p, l->field), *next = l->next < 0 ? NULL : array_slot(p, l->next);
@@ -56,7 +56,7 @@ static StcStatus fill_list(StcPlan *p, int i) {
   return s;
 }
 
-/* Checks the list of a plan that has no memory of its own: its parts have (split/lists.c). */
+/* Checks the list of a plan without memory of its own; its parts have memory (split/lists.c). */
 static StcStatus check_list(StcPlan *p, const PointList *l) {
   for (int d = 0; d < p->module->grid.rank; d++)
     if (l->array[d] >= 0 && !p->lists.coordinates[l->array[d]])
@@ -103,8 +103,8 @@ void plan_free_points(StcPlan *p) {
   p->lists.index = NULL;
 }
 
-/* The points that the `n` points of list `l` are spread over: those of its box, those of one where a coordinate is no
- * array being one. `inner`: as many follow each other along dimension `dim` and those behind it. */
+/* The number of points over which the `n` points of list `l` are spread: the points of its box, where a coordinate that
+ * is no array has a single value. `inner`: the number of consecutive points along dimension `dim` and later ones. */
 static int64_t spread_over(const StcPlan *p, const PointList *l, int dim, int64_t shape[MAX_RANK], int64_t *inner) {
   int64_t cells = 1;
   field_shape(&p->module->fields[l->field], p->scalars, shape);
@@ -165,9 +165,9 @@ bool plan_random_points(const StcPlan *p, int array, uint64_t seed, void *data) 
   return true;
 }
 
-/* ---------------------------------------------------------------- what probes see */
+/* ---------------------------------------------------------------- values of probes */
 
-/* Tells the user's callback of one row (a function for probe_read). */
+/* Calls the user's callback for one row (a function for probe_read). */
 static void tell_row(void *user, const Probe *p, int64_t step, const void *values) {
   const StcPlan *plan = user;
   StcProbe row = {p->name, (StcType)p->type, step,
@@ -210,7 +210,7 @@ StcStatus plan_fetch_rows(StcPlan *p, int i, int64_t from, int64_t to) {
   return s;
 }
 
-/* Hands out the rows that are on their way from the device, if there are any. */
+/* Passes on the rows that are being copied from the device, if there are any. */
 static StcStatus hand_out_sent(StcPlan *p) {
   Device *d = &p->device;
   int64_t to = p->lists.sent_to;
@@ -227,7 +227,7 @@ static StcStatus hand_out_sent(StcPlan *p) {
   return s;
 }
 
-/* Makes room for rows on their way from the device. False: the device has none, or copies only while nothing runs. */
+/* Allocates stages for rows. False: the device has no memory for them, or copies only while nothing runs. */
 static bool may_send(StcPlan *p) {
   Device *d = &p->device;
   if (p->lists.sent || p->lists.no_sending || !d->kind->stage_new)
@@ -242,8 +242,8 @@ static bool may_send(StcPlan *p) {
   return ok;
 }
 
-/* Copies the series aside, behind the launches so far and ahead of those to come, without waiting for either; hands out
- * what was copied so before. */
+/* Starts copying the series to the stages, in order with launches and without waiting; passes on the rows that were
+ * copied before. */
 static StcStatus send_rows(StcPlan *p) {
   Device *d = &p->device;
   StcStatus s = hand_out_sent(p);
@@ -300,7 +300,7 @@ void stc_plan_probes(StcPlan *p, void (*fn)(void *user, const StcProbe *row), vo
 
 int stc_program_probe_count(const StcProgram *p) { return p->module->nprobes; }
 
-/* The probe number `probe`, NULL after reporting that there is none. */
+/* The probe number `probe`; NULL after reporting that there is none. */
 static const Probe *find_probe(const StcPlan *p, int probe) {
   if (probe >= 0 && probe < p->module->nprobes)
     return &p->module->probes[probe];

@@ -1,5 +1,5 @@
-/* driver/instance/plan-ready.c: may a plan's values be asked for? A run in a thread is waited for, and who asks is told
- * if a run was stopped within a step, or the plan has no values as a whole. */
+/* driver/instance/plan-ready.c: may a plan's values be read? Waits for a run in a thread, and reports an error if a run
+ * was stopped within a step, or if the plan does not have its values as a whole. */
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
 

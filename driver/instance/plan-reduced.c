@@ -1,6 +1,6 @@
-/* driver/instance/plan-reduced.c: values of reductions: noted, and told to who watches the series. Those that no step
- * reads, and nobody needs before the last step, may be deferred: the kernels leave each in a place of its own on the
- * device, which is read once. So steps follow each other without a wait. */
+/* driver/instance/plan-reduced.c: records values of reductions, and passes them to the observer of the series. Values
+ * that no step reads, and that nobody needs before the last step, may be deferred: the kernels store each of them to a
+ * place of its own on the device, which is read once. So steps follow each other without waiting. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 
@@ -37,17 +37,17 @@ void plan_take_value(void *user, const Reduction *r, int64_t step, int64_t membe
 
 /* ---------------------------------------------------------------- deferred */
 
-/* A reduction's buffer, at whose begin its value is in the end, begins so many bytes further on each time: what is
- * before it stays. */
+/* The memory of a reduction's buffer, at whose beginning the final value is, begins this number of bytes further on
+ * each time, so that earlier values remain. */
 enum { STRIDE = 256 };
 
-/* Bytes that reduction number `i` of the kernels' module takes. */
+/* The bytes for reduction number `i` of the kernels' module. */
 static size_t room_of(const StcPlan *p, int64_t most, int i) {
   const Slot *slot = buffer_slot(p, p->build->code.module->reductions[i].result);
   return ((size_t)most * STRIDE + slot->size + STRIDE - 1) / STRIDE * STRIDE;
 }
 
-/* Bytes of those before number `n`. */
+/* The bytes for those before number `n`. */
 static size_t room_before(const StcPlan *p, int64_t most, int n) {
   size_t room = 0;
   for (int i = 0; i < n; i++)
@@ -77,7 +77,7 @@ void *plan_deferred_place(const StcPlan *p, int buffer) {
   return NULL;
 }
 
-/* Tells the plan's observers the values, which are in memory of the device as it lies at `values`. */
+/* Passes the values to the plan's observers; `values` has them in the layout of the device's memory. */
 static void show(StcPlan *p, int64_t most, const char *values) {
   const Module *m = p->build->code.module;
   for (int i = 0; i < m->nreductions; i++)

@@ -13,13 +13,13 @@ void plan_start_rounds(StcPlan *p) {
     p->run.evaluated_in[i] = false;
 }
 
-/* Tells of `value` under number `name` of StcProgram.logged. */
+/* Reports `value` under number `name` of StcProgram.logged. */
 static void tell(StcPlan *p, int name, int64_t step, int64_t value) {
   StcReduction out = {p->program->logged[name], STC_I64, step, 0, value, 0, 0};
   p->observers.series(p->observers.series_user, &out);
 }
 
-/* Tells of the reductions of the repeats that were evaluated in the step. */
+/* Reports the values of the repeats' reductions that were evaluated in the step. */
 static void tell_values(StcPlan *p, int64_t step) {
   for (int i = 0; i < p->module->nreductions; i++) {
     const Reduction *r = &p->module->reductions[i];
@@ -32,7 +32,8 @@ static void tell_values(StcPlan *p, int64_t step) {
   }
 }
 
-/* The number in the program's reference of the loop, or on ref repeat, number `i` of what runs; -1: it has none. */
+/* The number in the program's reference of loop number `i` (on ref, repeat number `i`) of the module that runs; -1: it
+ * has none. */
 static int repeat_number(const StcPlan *p, int i) {
   return p->build ? module_find_repeat(p->program->reference, p->build->code.module->host.loops[i].name) : i;
 }

@@ -1,5 +1,5 @@
-/* driver/instance/plan-rows.c: rows of fields that lie apart in a plan's memory (row-pitch.c), and their way in and
- * out: users, files and parts see dense arrays. */
+/* driver/instance/plan-rows.c: fields whose rows are padded in a plan's memory (row-pitch.c): copies them in and out,
+ * because users, files and parts see dense arrays. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes that are on their way at once. */
+/* The bytes of a piece, which is copied at once. */
 enum { PIECE_BYTES = 1 << 24 };
 
 /* ---------------------------------------------------------------- in and out */
@@ -21,14 +21,14 @@ static StcStatus move(Device *d, char *memory, char *here, size_t size, bool out
   return out ? d->kind->fetch(d, here, memory, size) : d->kind->put(d, memory, here, size);
 }
 
-/* Rows of `slot` that are on their way at once. */
+/* The number of rows of `slot` in a piece. */
 static size_t piece_rows(const Slot *slot) {
   size_t all = slot->size / slot->pitch, n = PIECE_BYTES / slot->pitch;
   n = n > 0 ? n : 1;
   return n < all ? n : all;
 }
 
-/* Room for a piece; NULL after an error. */
+/* Memory for a piece; NULL after an error. */
 static char *piece_new(StcPlan *p, const Slot *slot) {
   size_t bytes = piece_rows(slot) * slot->pitch;
   char *piece = calloc(bytes + 1, 1);
@@ -51,7 +51,7 @@ StcStatus slot_fill(StcPlan *p, const Slot *slot, SlotSource fn, void *user) {
   return s;
 }
 
-/* Gives bytes of a dense array (a SlotSource). */
+/* Copies bytes of a dense array (a SlotSource). */
 static void give_bytes(void *user, size_t from, size_t n, char *to) { memcpy(to, (const char *)user + from, n); }
 
 StcStatus slot_put(StcPlan *p, const Slot *slot, const void *values) {
@@ -81,8 +81,8 @@ bool slot_is_padding(const Slot *slot, size_t at) { return slot->pitch && at % s
 
 /* ---------------------------------------------------------------- dense again */
 
-/* Moves the rows of `slot` together within its memory, a piece at a time by way of `piece`: none comes to lie on rows
- * that have not been moved. */
+/* Removes the padding of `slot` within its memory, piece by piece through `piece`: no row is copied over rows that have
+ * not been moved. */
 static StcStatus close_rows(StcPlan *p, Slot *slot, char *piece) {
   size_t rows = slot->size / slot->pitch, most = piece_rows(slot);
   char *to = slot->memory;
@@ -103,7 +103,7 @@ static StcStatus close_rows(StcPlan *p, Slot *slot, char *piece) {
   return STC_OK;
 }
 
-/* Makes all rows of the plan dense. Slots differ in how much is on its way at once: each has room of its own for it. */
+/* Makes all rows of the plan dense. Slots have pieces of different sizes, so each gets memory of its own for one. */
 static StcStatus make_dense(void *arg) {
   StcPlan *p = arg;
   StcStatus s = p->device.kind->wait(&p->device);

@@ -1,4 +1,4 @@
-/* driver/instance/plan-run.c: running a plan: the time loop, the paper's Algorithm 5, with reductions evaluated between
+/* driver/instance/plan-run.c: runs a plan: the time loop, the paper's Algorithm 5, with reductions evaluated between
  * its steps. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
@@ -12,8 +12,8 @@
 
 /* ---------------------------------------------------------------- the time loop */
 
-/* How many sequences to run before the callback is asked again, `count` of which took so many seconds: about a
- * twentieth of a second's. */
+/* The number of sequences to run before the callback is asked again: those of about a twentieth of a second, if `count`
+ * took `took` seconds. */
 static int64_t next_count(int64_t count, double took) {
   double more = took > 0 ? 0.1 / took : 64;
   return took < 0.05               ? count * (more > 64  ? 64
@@ -23,7 +23,7 @@ static int64_t next_count(int64_t count, double took) {
                                    : count;
 }
 
-/* Algorithm 5: sequences until `steps` are done, asking the callback about every tenth of a second. */
+/* Algorithm 5: runs sequences until `steps` are done, and asks the callback about every tenth of a second. */
 static StcStatus run_steps(StcPlan *p, int64_t steps) {
   Device *d = &p->device;
   int64_t first = p->run.done, end = first + steps, count = 1;
@@ -58,7 +58,7 @@ static double kernel_seconds(const StcPlan *p) {
   return sum;
 }
 
-/* Runs the steps with each kernel timed by itself. */
+/* Makes the steps with each kernel timed by itself. */
 static StcStatus run_timed_kernels(StcPlan *p, int64_t steps, double *seconds) {
   double before = kernel_seconds(p);
   StcStatus s = run_steps(p, steps);
@@ -68,7 +68,8 @@ static StcStatus run_timed_kernels(StcPlan *p, int64_t steps, double *seconds) {
   return s ? s : plan_drain(p);
 }
 
-/* Inits, on the first run, and then the steps, which alone are timed. Without `wait` *seconds stays. */
+/* Runs the inits, on the first run, and then the steps; only the steps are timed. Without `wait`, *seconds is not set.
+ */
 static StcStatus run_kernels(StcPlan *p, int64_t steps, bool wait, double *seconds) {
   Device *d = &p->device;
   StcStatus s = plan_need_steps(p, steps);
@@ -119,8 +120,8 @@ StcStatus plan_evaluate(StcPlan *p) {
 
 /* ---------------------------------------------------------------- the interface */
 
-/* What plan_run_steps hands to its guarded part. Where the run is made in several pieces: what was before them, and the
- * seconds that the earlier ones took. */
+/* The arguments of plan_run_steps's guarded function. If the run is made in several pieces: the counts before them, and
+ * the seconds of the earlier ones. */
 typedef struct RunArgs {
   StcPlan *p;
   int64_t steps;
@@ -141,7 +142,7 @@ StcRunInfo plan_run_info(const StcPlan *p, int64_t first, int64_t launches, doub
                       p->run.met ? p->run.met->name : NULL};
 }
 
-/* Runs, and fills info. */
+/* Makes the run, and fills in the information. */
 static StcStatus run_guarded(void *arg) {
   RunArgs *r = arg;
   StcPlan *p = r->p;
@@ -177,7 +178,7 @@ static StcStatus run_guarded(void *arg) {
   return s;
 }
 
-/* Makes the run: once, unless somebody looks on who has it go on. */
+/* Makes the run: once, unless a visitor continues it. */
 static StcStatus run_pieces(RunArgs *r) {
   StcPlan *p = r->p;
   Visit *visit = p->observers.visit;

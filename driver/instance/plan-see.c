@@ -1,10 +1,10 @@
 /* driver/instance/plan-see.c: the values of probes of the present fields, before the first step or after a cut grid has
- * been brought together: launched and handed to the callback (plan-points.c). */
+ * been collected: launches them and passes the values to the callback (plan-points.c). */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
 
-/* Launches what probe number `i` sees before the first step, now, and hands it out. */
+/* Launches the part of probe number `i` for the time before the first step, now, and passes its values on. */
 static StcStatus see_probe(StcPlan *p, int i) {
   StcStatus s = plan_sequence(p, &p->module->probes[i].seq);
   if (!s)

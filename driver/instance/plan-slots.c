@@ -1,6 +1,6 @@
-/* driver/instance/plan-slots.c: the slots of a plan's memory: which one each field and buffer stands for, moves of
- * values from slot to slot, and memory given back. Kernels exchange buffers from step to step; behind each run a field
- * whose place is fixed is brought back there. */
+/* driver/instance/plan-slots.c: the slots of a plan's memory: which slot each field and buffer stands for, copies from
+ * slot to slot, and freeing memory. Kernels exchange buffers from step to step; after each run a field with a fixed
+ * place is moved back there. */
 #include "driver/device/device.h"
 #include "driver/instance/dlpack.h"
 #include "driver/instance/instance.h"
@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* Gives the slot's memory back. */
+/* Frees the slot's memory. */
 static void give_back(StcPlan *p, Slot *slot) {
   if (slot->owner && slot->owner->deleter)
     slot->owner->deleter(slot->owner);
@@ -84,7 +84,7 @@ static bool is_live(const StcPlan *p, int32_t slot, int but) {
   return false;
 }
 
-/* What stood for slot `a` stands for `b`, and the other way round. */
+/* Exchanges the numbers `a` and `b` in `slots`. */
 static void rename_slots(int32_t *slots, int n, int32_t a, int32_t b) {
   for (int i = 0; i < n; i++)
     slots[i] = slots[i] == a ? b : slots[i] == b ? a : slots[i];
@@ -109,7 +109,7 @@ StcStatus plan_copy_slot(StcPlan *p, const Slot *slot, void *memory) {
   return copy_slot(&p->device, &to, slot);
 }
 
-/* Notes what buffer `b` stands for now. */
+/* Records the slot of buffer `b` for its field. */
 static void note_slot(StcPlan *p, int b) {
   const Buffer *buffer = &p->build->code.module->buffers[b];
   if (buffer->kind == BUFFER_FIELD && buffer->copy == 0)

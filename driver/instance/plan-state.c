@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What copying an array out hands to its guarded part. */
+/* The arguments of the guarded function that copies an array out. */
 typedef struct ArrayArgs {
   StcPlan *p;
   int array;
@@ -38,7 +38,7 @@ static size_t state_bytes(const StcPlan *p, int array) {
   return (size_t)param_array_extent(&p->module->param_arrays[array], p->scalars) * sizeof(double);
 }
 
-/* Makes the values at `bits`, of eight bytes each, the scalar that launch-time array `array` holds. */
+/* Sets the scalar that launch-time array `array` holds to the values at `bits`, of eight bytes each. */
 static StcStatus put_state(StcPlan *p, int array, const void *bits) {
   const Slot *slot = array_slot(p, array);
   if (p->run.states)
@@ -73,7 +73,7 @@ StcStatus plan_first_states(StcPlan *p) {
 
 /* ---------------------------------------------------------------- arrays that are computed */
 
-/* Puts the computed elements of launch-time array `array`, at `values`, where kernels read them. */
+/* Copies the computed elements of launch-time array `array`, at `values`, to where kernels read them. */
 static StcStatus put_values(StcPlan *p, int array, const void *values, size_t bytes) {
   if (p->facade)
     return p->split ? p->split_ops->set_array(p, array, values, bytes) : STC_OK;
@@ -99,7 +99,7 @@ StcStatus plan_make_values(StcPlan *p) {
   return s;
 }
 
-/* The array that holds the scalar called `name`, which is kept; -1 after reporting that there is none. */
+/* The array that holds the kept scalar named `name`; -1 after reporting that there is none. */
 static int find_state(StcPlan *p, const char *name) {
   int i = module_find_param_array(p->module, name);
   if (i >= 0 && p->module->param_arrays[i].role == ARRAY_STATE && p->module->param_arrays[i].first >= 0)
@@ -108,7 +108,7 @@ static int find_state(StcPlan *p, const char *name) {
   return -1;
 }
 
-/* What giving a scalar a value hands to its guarded part: the values at `bits`, or `value` for each member. */
+/* The arguments of the guarded function that sets a scalar: the values at `bits`, or `value` for each member. */
 typedef struct StateArgs {
   StcPlan *p;
   int array;
@@ -136,7 +136,7 @@ static StcStatus fetch_states(StcPlan *p, int array, void *values) {
   return STC_OK;
 }
 
-/* The array of the scalar called `name`, of which there are values in `bytes` bytes; -1 after reporting. */
+/* The array of the scalar named `name`, whose values have `bytes` bytes; -1 after reporting an error. */
 static int find_states(StcPlan *p, const char *name, size_t bytes) {
   int i = find_state(p, name);
   size_t own = i < 0 ? 0 : state_bytes(p, i);
@@ -211,7 +211,7 @@ void plan_begin(StcPlan *p, int64_t step) {
   p->run.evaluated = true;
 }
 
-/* The scalar of the reduction called `name`; -1: there is none. */
+/* The scalar of the reduction named `name`; -1: there is none. */
 static int reduction_scalar(const StcPlan *p, const char *name) {
   for (int i = 0; i < p->module->nreductions; i++)
     if (strcmp(p->module->reductions[i].name, name) == 0)

@@ -5,20 +5,20 @@
 
 #include <string.h>
 
-/* What is looked for in the bodies of a module: uses of `step`, or of the value of scalar `scalar` (-1: of none). */
+/* The state of a search in the bodies of a module: uses of `step`, or of the value of scalar `scalar` (-1: of none). */
 typedef struct StepUse {
   int scalar;
   bool step, found;
 } StepUse;
 
-/* Notes what `op` uses (a block_walk callback). */
+/* Records what `op` uses (a block_walk callback). */
 static void note_use(void *user, Op *op) {
   StepUse *u = user;
   u->step |= op->code == OP_STEP;
   u->found |= op->code == OP_SCALAR && op->sym == u->scalar;
 }
 
-/* Notes what is used in the steps of `m`: in bodies of stencils and reductions, or kernels. */
+/* Records the uses in the steps of `m`: in bodies of stencils and reductions, or in kernels. */
 static void note_uses(const Module *m, StepUse *u) {
   Bodies bodies = bodies_of(m, CODE_STENCILS | CODE_REDUCTIONS | CODE_KERNELS);
   for (Block *b; (b = bodies_next(&bodies));)
@@ -76,7 +76,7 @@ static bool uses_earlier_value(const Module *m, const Reduction *r) {
   return u.found;
 }
 
-/* Checks that the values of reductions which the steps use are known after `step` steps. */
+/* Checks that the values of reductions that steps use are available after `step` steps. */
 static StcStatus check_reductions(StcPlan *p, int64_t step) {
   const Module *m = p->program->module;
   for (int i = 0; i < m->nreductions; i++) {
@@ -98,13 +98,13 @@ static StcStatus check_reductions(StcPlan *p, int64_t step) {
   return STC_OK;
 }
 
-/* What stc_plan_first_step hands to its guarded part. */
+/* The arguments of stc_plan_first_step's guarded function. */
 typedef struct FirstStep {
   StcPlan *p;
   int64_t step;
 } FirstStep;
 
-/* Notes the number of the first step. */
+/* Sets the number of the first step. */
 static StcStatus first_step_guarded(void *arg) {
   FirstStep *f = arg;
   StcPlan *p = f->p;
@@ -157,15 +157,15 @@ double stc_plan_time_step(const StcPlan *p) {
   return p->module->metric.step ? p->scalars[p->module->metric.step - 1].f : 0;
 }
 
-/* Arrays indexed by `step`, in a plan that is to make its steps up to number `last`; told: which were warned of; any:
- * there is such an array. */
+/* Arrays indexed by `step`, in a plan that will make its steps up to number `last`; told: those for which a warning was
+ * given; any: there is such an array. */
 typedef struct StepArrays {
   StcPlan *p;
   int64_t last;
   bool *told, any;
 } StepArrays;
 
-/* If `v` is `step` plus a constant sets *c to that and returns true. */
+/* If `v` is `step` plus a constant, sets *c to the constant and returns true. */
 static bool is_step(const Value *v, int64_t *c) {
   const Op *op = v->def;
   *c = 0;
@@ -181,7 +181,7 @@ static bool is_step(const Value *v, int64_t *c) {
   return false;
 }
 
-/* May what `op` gives be thrown away by a select? */
+/* May a select discard the result of `op`? */
 static bool is_selected(const Op *op) {
   for (const Op *user = op->next; user; user = user->next)
     for (int i = 1; user->code == OP_SELECT && i < 3; i++)
@@ -190,7 +190,7 @@ static bool is_selected(const Op *op) {
   return false;
 }
 
-/* Warns of an element that the array has not in the last step (a block_walk callback). */
+/* Warns of an element that the array does not have in the last step (a block_walk callback). */
 static void note_element(void *user, Op *op) {
   StepArrays *a = user;
   int64_t c;

@@ -1,8 +1,8 @@
-/* driver/instance/plan-uploads.c: frames of a series on their way to a device that makes steps meanwhile. A frame is
- * written to pinned memory, carried in a lane of its own to memory of the device that no kernel reads, and copied from
- * there to the field behind the steps before it. The host gives the device its work ahead of time: it writes a frame
- * while steps of earlier ones run, and waits when all places are on their way. Frames of a series that begins anew stay
- * on the device, as many as there is room for. */
+/* driver/instance/plan-uploads.c: copies frames of a series to a device that makes steps meanwhile. A frame is written
+ * to pinned memory, copied in a lane of its own to memory of the device that no kernel reads, and from there to the
+ * field, after earlier steps. The host issues the device's work in advance: it writes a frame while earlier steps run,
+ * and waits when all places are being copied. Frames of a series that begins again stay on the device, as many as there
+ * is room for. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
@@ -10,20 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Places of a series, each with a lane of its own, from lane 1 on; of the memory that the device has left all places
- * take this share at most, and kept frames that one. */
+/* The number of places of a series, each with a lane of its own, from lane 1 on. All places together use at most one
+ * SHARE_OF_PLACES-th of the device's free memory, kept frames one SHARE_OF_KEPT-th. */
 enum { PLACES = 3, SHARE_OF_PLACES = 4, SHARE_OF_KEPT = 2 };
 
-/* A frame in pinned memory, and on the device. used: the first may be on its way to the device. */
+/* A frame in pinned memory, and on the device. used: the former may still be read by a copy to the device. */
 typedef struct UploadPlace {
   void *here, *there;
   bool used;
 } UploadPlace;
 
-/* bytes: of a frame, its components one behind the other, each dense. packed: room for one as its writer has it, points
- * packed; NULL: it has one component. kept: by number the frames that stay on the device, NULL: not made; nkept: so
- * many may; spare: as much of the device's memory they leave to others, series among them; has: are they as the writer
- * has them? impossible: the device cannot, or has no room. */
+/* bytes: of a frame, with its components one after the other, each dense. packed: memory for a frame as its source
+ * writes it, with packed points; NULL: it has one component. kept: the frames that stay on the device, by number, NULL:
+ * not allocated; nkept: the most of them; spare: the device memory that they leave to others, including other series;
+ * has: are they still the frames of the source? impossible: the device does not support uploads, or has no room. */
 struct Uploads {
   size_t bytes;
   UploadPlace place[PLACES];
@@ -42,7 +42,7 @@ static Slot *component_slot(const StcPlan *p, int field, int c) {
 
 /* ---------------------------------------------------------------- memory */
 
-/* Gives back what the places have. */
+/* Frees the memory of the places. */
 static void free_places(StcPlan *p, Uploads *u) {
   for (int i = 0; i < PLACES; i++) {
     if (u->place[i].here)
@@ -77,7 +77,7 @@ void plan_doubt_uploads(Uploads *u) {
     memset(u->has, 0, (size_t)u->nkept * sizeof *u->has);
 }
 
-/* Can frames of the field come this way? Not where values are packed in slots, which are this computer's then. */
+/* Can frames of the field be uploaded? Not if values are packed in slots, which are in host memory then. */
 static bool is_possible(const StcPlan *p, int field) {
   const DeviceKind *k = p->device.kind;
   bool can = !p->split && !p->facade && !p->memory.outside && !p->bound.homes[field].packed && k->carry &&
@@ -87,7 +87,7 @@ static bool is_possible(const StcPlan *p, int field) {
   return can;
 }
 
-/* Makes the places; false: there is no room. */
+/* Allocates the places; false: there is no room. */
 static bool make_places(StcPlan *p, Uploads *u, size_t packed) {
   Device *d = &p->device;
   double left, total;
@@ -103,7 +103,7 @@ static bool make_places(StcPlan *p, Uploads *u, size_t packed) {
   return ok;
 }
 
-/* What is needed to bring frames to field `field`, of whose series `keep` frames come again; NULL: no memory at all. */
+/* The state of uploads to field `field`, whose series repeats after `keep` frames; NULL: no memory at all. */
 static Uploads *make_uploads(StcPlan *p, int field, int64_t keep) {
   Uploads *u = calloc(1, sizeof *u);
   if (!u)
@@ -134,9 +134,9 @@ static Uploads *make_uploads(StcPlan *p, int field, int64_t keep) {
   return u;
 }
 
-/* ---------------------------------------------------------------- on the way */
+/* ---------------------------------------------------------------- copies */
 
-/* Has the series write frame `number` to `here`, component by component. */
+/* Lets the source write frame `number` to `here`, component by component. */
 static StcStatus write_frame(const StcPlan *p, const Uploads *u, int field, const FrameWriter *w, int64_t number,
                              char *here) {
   const Declared *d = &p->program->declared[field];
@@ -154,7 +154,7 @@ static StcStatus write_frame(const StcPlan *p, const Uploads *u, int field, cons
   return s;
 }
 
-/* Copies a frame that is on the device to the field, behind all launches so far. */
+/* Copies a frame on the device to the field, after all launches so far. */
 static StcStatus put_frame(StcPlan *p, int field, const char *frame) {
   Device *d = &p->device;
   StcStatus s = STC_OK;
@@ -184,7 +184,7 @@ static bool has_room(StcPlan *p, const Uploads *u) {
   return left - (double)u->bytes >= u->spare;
 }
 
-/* Where frame `number` is to stay on the device, *old: it was there before; NULL: nowhere. */
+/* The device memory where frame `number` stays, *old: it is there already; NULL: there is none. */
 static void *kept_memory(StcPlan *p, Uploads *u, int64_t number, bool *old) {
   *old = number < u->nkept && u->kept[number];
   if (number >= u->nkept)
@@ -194,14 +194,14 @@ static void *kept_memory(StcPlan *p, Uploads *u, int64_t number, bool *old) {
   return u->kept[number];
 }
 
-/* What follows in the lane waits for all that is in the main lane by now. */
+/* Lets later work in the lane wait for all work issued so far in the main lane. */
 static StcStatus wait_for_main(Device *d, int lane) {
   StcStatus s = d->kind->mark(d, LANE_MAIN);
   return s ? s : d->kind->follow(d, lane, d, LANE_MAIN);
 }
 
-/* Brings frame `number` to the device by the next place, and from there to the field. The next frame that comes to the
- * place waits for that copy, not for the steps behind it. */
+/* Copies frame `number` to the device through the next place, and from there to the field. The next frame in that place
+ * waits for that copy, and not for later steps. */
 static StcStatus bring(StcPlan *p, Uploads *u, int field, const FrameWriter *w, int64_t number) {
   Device *d = &p->device;
   UploadPlace *x = &u->place[u->turn];

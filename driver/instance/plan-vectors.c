@@ -1,6 +1,6 @@
 /* driver/instance/plan-vectors.c: whole fields of vectors as one array. The plan has each component in memory of its
- * own; an array has them along further axes behind the field's. So the two are the same memory where the components lie
- * equally far apart, each of them dense. */
+ * own; in the array the components are further axes after the field's. So the plan can use the array's memory if the
+ * components have equal distances and each of them is dense. */
 #include "driver/device/device.h"
 #include "driver/instance/dlpack.h"
 #include "driver/instance/instance.h"
@@ -12,8 +12,8 @@
 /* The alignment of components in memory of the plan's own. */
 enum { COMPONENT_ALIGNMENT = 64 };
 
-/* What several slots live in: memory of the plan's own (of `size` bytes on `device`), or a tensor of the caller's.
- * users: how many slots; when the last one lets go it is given back. managed: their owner. */
+/* Memory that several slots share: of the plan (`size` bytes on `device`), or a tensor of the caller. users: the number
+ * of slots; when the last one releases it, it is freed. managed: its owner. */
 typedef struct Shared {
   DLManagedTensor managed;
   int users;
@@ -47,7 +47,7 @@ static Shared *shared_new(StcPlan *p, int users) {
   return s;
 }
 
-/* What is to be done with a whole field `field`, which `f` is: `array` and its owner to bind it to. */
+/* An operation on a whole field `field`, described by `f`: `array` and its owner, to which it is bound. */
 typedef struct VectorArgs {
   StcPlan *p;
   int field;
@@ -58,7 +58,7 @@ typedef struct VectorArgs {
   DLManagedTensor **out;
 } VectorArgs;
 
-/* Is the field none of vectors whose components have memory of their own? *why not. */
+/* Is the field no field of vectors whose components have memory of their own? *why: the reason. */
 static bool no_vector(const VectorArgs *a, const char **why) {
   const Declared *d = a->d;
   int64_t n = 1;
@@ -87,7 +87,7 @@ static StcStatus find_vector(VectorArgs *a) {
   return s;
 }
 
-/* "4x5x3": the lengths of the whole array. */
+/* The lengths of the whole array, "4x5x3". */
 static const char *whole_shape(const VectorArgs *a, char *to, size_t size) {
   size_t n = 0;
   for (int k = 0; k < a->f.rank + a->d->naxes && n < size; k++)
@@ -96,14 +96,14 @@ static const char *whole_shape(const VectorArgs *a, char *to, size_t size) {
   return to;
 }
 
-/* The places from one element of the array to the next along each of its dimensions. */
+/* The distances in elements along each dimension of the array. */
 static void find_strides(const StcArray *x, int64_t *strides) {
   int64_t dense = 1;
   for (int k = x->rank - 1; k >= 0; dense *= x->shape[k--])
     strides[k] = x->strides ? x->strides[k] : dense;
 }
 
-/* How many elements behind the array's first one component `c` begins. */
+/* The position of the first element of component `c` in the array, in elements. */
 static int64_t component_offset(const VectorArgs *a, const int64_t *strides, int c) {
   int64_t at = 0;
   for (int k = a->d->naxes - 1; k >= 0; c /= (int)a->d->axes[k--])
@@ -111,7 +111,7 @@ static int64_t component_offset(const VectorArgs *a, const int64_t *strides, int
   return at;
 }
 
-/* Checks the array's lengths, and that the places of a component are no places of all components in turn. */
+/* Checks the array's lengths, and that its components are not interleaved point by point. */
 static StcStatus check_whole(const VectorArgs *a, const int64_t *strides) {
   StcContext *c = a->p->w.context;
   char want[128], axis[64];
@@ -134,7 +134,8 @@ static StcStatus check_whole(const VectorArgs *a, const int64_t *strides) {
   return STC_OK;
 }
 
-/* Where the components of the field are, which stay there, into slots[0..ncomponents-1]; false after an error. */
+/* Fixes the places of the field's components, and writes their slots to slots[0..ncomponents-1]; false after an error.
+ */
 static bool fix_slots(VectorArgs *a, Slot **slots) {
   for (int c = 0; c < a->d->ncomponents; c++) {
     slots[c] = plan_fix_slot(a->p, a->field, c);
@@ -144,7 +145,7 @@ static bool fix_slots(VectorArgs *a, Slot **slots) {
   return true;
 }
 
-/* Is memory given back when the components at `slots` leave it? */
+/* Is memory freed when the components at `slots` leave it? */
 static bool any_is_given_back(const VectorArgs *a, Slot *const *slots) {
   bool any = false;
   for (int c = 0; c < a->d->ncomponents; c++)
@@ -152,14 +153,14 @@ static bool any_is_given_back(const VectorArgs *a, Slot *const *slots) {
   return any;
 }
 
-/* Puts the components at `slots` into memory that `shared` (NULL: the caller) owns, the first one at `data` and number
- * c offsets[c] bytes behind it. It does not fail: either all of them move, or none. */
+/* Moves the components at `slots` to memory that `shared` (NULL: the caller) owns, the first one to `data` and number c
+ * to offsets[c] bytes after it. It cannot fail, so that either all of them move, or none. */
 static void put_slots(VectorArgs *a, Slot *const *slots, Shared *shared, void *data, const int64_t *offsets) {
   for (int c = 0; c < a->d->ncomponents; c++)
     plan_put_slot(a->p, slots[c], (char *)data + offsets[c], shared ? &shared->managed : NULL);
 }
 
-/* Binds the whole field to the array, once nothing can fail any more. An array of no points is let go at once. */
+/* Binds the whole field to the array, when nothing can fail any more. An array without points is released at once. */
 static StcStatus bind_checked(VectorArgs *a, const int64_t *offsets) {
   StcPlan *p = a->p;
   Slot *slots[a->d->ncomponents];
@@ -211,10 +212,9 @@ StcStatus plan_bind_vector(StcPlan *p, int field, const StcArray *array, DLManag
   return d ? s : STC_USAGE;
 }
 
-/* ---------------------------------------------------------------- out */
+/* ---------------------------------------------------------------- tensors */
 
-/* Do the `n` slots lie in memory that they share with others, equally far apart, the first one in front? *apart: how
- * far, in bytes. */
+/* Are the `n` slots in one piece of shared memory, at equal distances in order? *apart: the distance in bytes. */
 static bool equally_apart(int n, Slot *const *slots, int64_t size, int64_t *apart) {
   *apart = n > 1 ? (char *)slots[1]->memory - (char *)slots[0]->memory : 0;
   bool ok = (n == 1 || *apart > 0) && *apart % size == 0;
@@ -223,7 +223,7 @@ static bool equally_apart(int n, Slot *const *slots, int64_t size, int64_t *apar
   return ok;
 }
 
-/* Moves the components, with their values, to one piece of memory; none of them if that fails. */
+/* Moves the components, with their values, to one piece of memory; if that fails, none of them. */
 static StcStatus gather(VectorArgs *a, Slot *const *slots, int64_t *apart) {
   StcPlan *p = a->p;
   int n = a->d->ncomponents;
@@ -256,7 +256,7 @@ static StcStatus gather(VectorArgs *a, Slot *const *slots, int64_t *apart) {
   return STC_OK;
 }
 
-/* The tensor of the field, whose components begin where `slot` is and lie `apart` elements from each other. */
+/* The tensor of the field, whose components begin at the memory of `slot`, at distances of `apart` elements. */
 static StcStatus make_tensor(VectorArgs *a, Slot *slot, int64_t apart) {
   int rank = a->f.rank + a->d->naxes;
   *a->out = plan_tensor(a->p, slot, (StcType)a->d->components[0].type, rank);
@@ -295,7 +295,7 @@ StcStatus plan_vector_tensor(StcPlan *p, int field, DLManagedTensor **out) {
   return workspace_guard(&p->w, tensor_guarded, &a);
 }
 
-/* Moves the components together, if they are in memory of the plan's own. */
+/* Moves the components together, if they are in memory of the plan. */
 static StcStatus gather_guarded(void *arg) {
   VectorArgs *a = arg;
   int64_t apart;

@@ -1,5 +1,5 @@
-/* driver/instance/plan-watch.c: who looks at a plan's fields while it runs: between two time tiles, which are cut for
- * that where a watch is due, and nowhere else. Likewise who is asked whether the run goes on. */
+/* driver/instance/plan-watch.c: the observers of a plan's fields while it runs: they are called between two time tiles,
+ * which are cut where a watch is due, and nowhere else. Also those who are asked whether the run continues. */
 #include "driver/instance/instance.h"
 #include "driver/program/program.h"
 
@@ -13,7 +13,7 @@ int64_t observers_wait(const Observers *o, int64_t done, int64_t left) {
 
 bool observers_ask(const Observers *o) { return o->progress || o->visit; }
 
-/* Is `w` to be called when so many steps are done? */
+/* Must `w` be called when `done` steps are done? */
 static bool is_due(const Watch *w, int64_t done) { return done % w->every == 0 && w->shown != done; }
 
 bool observers_are_due(const Observers *o, int64_t done) {
@@ -37,13 +37,13 @@ StcStatus plan_show(StcPlan *p) {
   return s;
 }
 
-/* What adding a watch hands to its guarded part. */
+/* The arguments of the guarded function that adds a watch. */
 typedef struct WatchArgs {
   StcPlan *p;
   Watch watch;
 } WatchArgs;
 
-/* Adds the watch behind those there are. */
+/* Adds the watch after the existing ones. */
 static StcStatus add_watch(void *arg) {
   WatchArgs *a = arg;
   Watch **last = &a->p->observers.watches;

@@ -9,8 +9,8 @@ static int64_t whole_tile(const StcPlan *p) {
   return tile < 1 ? 1 : tile;
 }
 
-/* The steps to run at once: all of `left` if nobody asks for progress, else `count` time tiles; none before a watch
- * that is to see the fields before the first step. */
+/* The steps to make at once: all of `left` if nobody asks for progress, else `count` time tiles; none before a watch
+ * that must see the fields before the first step. */
 static int64_t whole_chunk(const StcPlan *p, int64_t left, int64_t count) {
   if (!p->run.inits_done && p->observers.watches)
     return 0;
@@ -19,7 +19,7 @@ static int64_t whole_chunk(const StcPlan *p, int64_t left, int64_t count) {
   return !observers_ask(&p->observers) || count > left / tile ? left : count * tile;
 }
 
-/* What the plan has for a run of the whole module. */
+/* The plan's binding for a run of the whole module. */
 static Binding binding_of(StcPlan *p) {
   for (int f = 0; f < p->module->nfields; f++)
     p->memory.fields[f] = field_slot(p, f) ? field_slot(p, f)->memory : NULL;
@@ -33,7 +33,7 @@ static Binding binding_of(StcPlan *p) {
                    .user = p};
 }
 
-/* Runs `steps` steps, and inits if there were none yet, on ref or sim. */
+/* Makes `steps` steps, after the inits if they have not been run, on ref or sim. */
 static StcStatus run_chunk(StcPlan *p, int64_t steps) {
   Binding b = binding_of(p);
   b.evaluated = p->run.evaluated;

@@ -1,4 +1,4 @@
-/* driver/instance/slots.h: the memory of a plan, in slots, and whose it is. */
+/* driver/instance/slots.h: the memory of a plan, in slots, and its ownership. */
 #ifndef STC_DRIVER_SLOTS_H
 #define STC_DRIVER_SLOTS_H
 
@@ -9,140 +9,141 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A piece of memory: a buffer's, a launch-time array's, or a field's that no kernel uses. */
+/* A piece of memory: for a buffer, a launch-time array, or a field that no kernel uses. */
 typedef struct Slot {
   void *memory;
   size_t size;
-  size_t row, pitch;             /* bytes of a row of values, and from one to the next; 0: they are dense */
-  size_t lead;                   /* bytes before it that were allocated with it */
-  bool foreign;                  /* the caller's */
-  bool pinned;                   /* it is this computer's, and the device reaches it */
-  size_t mapped, place;          /* so many bytes of the plan's file, from `place` on; 0: it is not there */
-  bool handed;                   /* stc_plan_pointer has told where it is */
-  struct DLManagedTensor *owner; /* whose deleter is called when the plan lets go of the memory, or NULL */
-  struct Loan *loan;             /* of the memory; NULL: it is not lent */
-  struct Shown *shown;           /* the tensors that show the memory; NULL: there never was one */
+  size_t row, pitch;             /* bytes of a row of values, and distance of rows; 0: they are dense */
+  size_t lead;                   /* bytes before it that belong to its allocation */
+  bool foreign;                  /* it belongs to the caller */
+  bool pinned;                   /* host memory that the device can access */
+  size_t mapped, place;          /* its bytes in the plan's file, from `place` on; 0: it is not there */
+  bool handed;                   /* stc_plan_pointer has returned its address */
+  struct DLManagedTensor *owner; /* the tensor whose deleter is called when the plan releases the memory, or NULL */
+  struct Loan *loan;             /* the loan of the memory; NULL: it is not lent */
+  struct Shown *shown;           /* the tensors of the memory; NULL: there never was one */
 } Slot;
 
-/* Memory that tensors show: it stays where it is until the last of them is deleted, or the plan is freed. users: the
- * tensors, and the plan. left: the memory, once the slot has other memory, in the plan's list. (plan-slots.c) */
+/* Memory that tensors refer to: it remains in its place until the last of them is deleted, or the plan is freed. users:
+ * the tensors, and the plan. left: the memory, once the slot has other memory, in the plan's list. (plan-slots.c) */
 typedef struct Shown {
   atomic_int users;
   Slot left;
   struct Shown *next;
 } Shown;
 
-/* The values of a field, lent, and what a plan has for that: plan-lend.c. */
+/* Lent values of a field; the state of a plan that lends values: plan-lend.c. */
 typedef struct Loan Loan;
 typedef struct Lending Lending;
 
-/* Lines of a component, in bytes of its dense array: `count` of `length` bytes each, `step` bytes apart, the first from
- * byte `first` on. */
+/* Lines of a component, in bytes of its dense array: `count` lines of `length` bytes, at distances of `step` bytes, the
+ * first at byte `first`. */
 typedef struct Lines {
   size_t first, step, count, length;
 } Lines;
-/* So many of these are lent at once, at most. */
+/* The most lines that are lent at once. */
 enum { MOST_LENT_LINES = 16 };
 
-/* All memory of a plan. The arrays of slot numbers are by field and by launch-time array of the plan's module, and by
- * buffer of its kernels; swaps exchange them. */
+/* All memory of a plan. The arrays of slot numbers are indexed by field and by launch-time array of the plan's module,
+ * and by buffer of its kernels; swaps exchange the numbers. */
 typedef struct PlanMemory {
   int32_t nslots;
   Slot *slots;
-  int32_t *of_field;     /* the slot that holds the field's present value; -1 none (temp) */
+  int32_t *of_field;     /* the slot with the field's present value; -1: none (temp) */
   int32_t *of_buffer;    /* the slot that a buffer of the module stands for now */
-  int32_t *of_array;     /* the slot of a launch-time array; -1 if no kernel uses it */
-  int32_t *fixed;        /* the slot that is to hold the field whenever no run is under way; -1: any */
-  void **fields;         /* where the fields are, and the launch-time arrays, on ref and sim: room for runs, */
-  void **arrays;         /* kept from one to the next */
-  Shown *left;           /* memory that slots have left and tensors may show still */
-  Slot spare;            /* to exchange the values of two slots by */
-  Lending *lending;      /* NULL: nothing was lent yet */
+  int32_t *of_array;     /* the slot of a launch-time array; -1: no kernel uses it */
+  int32_t *fixed;        /* the slot that must hold the field whenever no run is in progress; -1: any */
+  void **fields;         /* the addresses of fields and of launch-time arrays, on ref and sim: arrays for runs, */
+  void **arrays;         /* kept from one run to the next */
+  Shown *left;           /* memory that slots have left and that tensors may still refer to */
+  Slot spare;            /* for exchanging the values of two slots */
+  Lending *lending;      /* NULL: nothing has been lent yet */
   bool dense;            /* rows of fields are never padded, and there are no hidden fields */
-  bool crowded;          /* nor are there any since there may be no memory for them */
-  bool outside;          /* all of it is this computer's, where the device's kernels reach it: the device has no room */
-  struct DiskFile *disk; /* that it is in, where the computer has no room either; or NULL */
+  bool crowded;          /* there are no hidden fields, because memory may not suffice for them */
+  bool outside;          /* it is host memory that the device's kernels can access: the device has no room */
+  struct DiskFile *disk; /* the file of the memory, if the host has no room either; or NULL */
 } PlanMemory;
 
 /* plan-rows.c: */
 
-/* Bytes of the slot's values. */
+/* The bytes of the slot's values. */
 size_t slot_bytes(const Slot *slot);
-/* Copies all its values from a dense array of this computer, and to one; the slot has memory. */
+/* slot_put, slot_fetch: copy all its values from a dense array of the host, or to one; the slot must have memory. */
 StcStatus slot_put(StcPlan *p, const Slot *slot, const void *values);
 StcStatus slot_fetch(StcPlan *p, const Slot *slot, void *values);
-/* The same from what `fn` writes to `to`, the `n` bytes of the dense array from byte `from` on, row by row, for a slot
- * whose rows are padded. */
+/* The same from a function: it writes to `to` the `n` bytes of the dense array from byte `from` on, row by row, for a
+ * slot with padded rows. */
 typedef void (*SlotSource)(void *user, size_t from, size_t n, char *to);
 StcStatus slot_fill(StcPlan *p, const Slot *slot, SlotSource fn, void *user);
-/* Is byte `at` of its memory no value's? */
+/* Is byte `at` of its memory padding? */
 bool slot_is_padding(const Slot *slot, size_t at);
-/* Has the rows of all fields lie densely from now on, for somebody who works on the memory itself. Values stay; kernels
- * for any rows are launched then. */
+/* Makes the rows of all fields dense from now on, for a user that works on the memory itself. Values remain; kernels
+ * for rows of any pitch are launched then. */
 StcStatus plan_make_dense(StcPlan *p);
 
 /* plan-slots.c: */
 
-/* Copies the slot's values to memory as large, of the plan's device, in order with launches. */
+/* Copies the slot's values to equally large memory of the plan's device, in order with launches. */
 StcStatus plan_copy_slot(StcPlan *p, const Slot *slot, void *memory);
-/* Exchanges what two buffers stand for: copies of one field, or of a field and its past. */
+/* Exchanges the slots of two buffers: copies of one field, or of a field and its past. */
 void plan_swap(StcPlan *p, int a, int b);
-/* The buffers stand for these slots from now on. */
+/* Sets the slots of all buffers. */
 void plan_place_buffers(StcPlan *p, const int32_t *slots);
-/* Moves each field whose slot is fixed there. */
+/* Moves each field whose slot is fixed to that slot. */
 StcStatus plan_settle(StcPlan *p);
-/* Gives back what the slot holds, unless tensors show it; what slots have left and no tensor shows, or with `all` the
- * rest of that, too. */
+/* plan_release_slot: frees the memory of the slot, unless tensors refer to it. plan_release_left: frees the memory that
+ * slots have left and that no tensor refers to, or, with `all`, all of it. */
 void plan_release_slot(StcPlan *p, Slot *slot);
 void plan_release_left(StcPlan *p, bool all);
-/* One user of the memory less. */
+/* Removes one user of the memory. */
 void shown_leave(Shown *shown);
 
 /* plan-bind.c: */
 
-/* For plan-vectors.c: would the component be bound to the array? The slot that it is in and stays in (NULL after an
- * error); lets a slot be in other memory, of `owner` (NULL: of the caller), whose deleter is called when it is let go.
- */
+/* For plan-vectors.c. plan_check_array: could the component be bound to the array? plan_fix_slot: the slot that it is
+ * in, and stays in (NULL after an error). plan_put_slot: lets a slot use other memory, of `owner` (NULL: of the
+ * caller), whose deleter is called when it is released. */
 StcStatus plan_check_array(StcPlan *p, int field, int component, const StcArray *array);
 Slot *plan_fix_slot(StcPlan *p, int field, int component);
 void plan_put_slot(StcPlan *p, Slot *slot, void *memory, struct DLManagedTensor *owner);
-/* A tensor of the memory of `slot`, which stays until the tensor is deleted; its lengths and strides (elements) are to
- * be filled in. NULL after an error. */
+/* A tensor of the memory of `slot`, which remains until the tensor is deleted; the caller fills in its lengths and
+ * strides (in elements). NULL after an error. */
 struct DLManagedTensor *plan_tensor(StcPlan *p, Slot *slot, StcType type, int rank);
 
 /* plan-vectors.c: */
 
-/* Whole fields of vectors: bound to an array (NULL: to memory of the plan's own), and as a tensor. */
+/* For whole fields of vectors. plan_bind_vector: binds one to an array (NULL: to memory of the plan).
+ * plan_vector_tensor: returns one as a tensor. */
 StcStatus plan_bind_vector(StcPlan *p, int field, const StcArray *array, struct DLManagedTensor *owner);
 StcStatus plan_vector_tensor(StcPlan *p, int field, struct DLManagedTensor **out);
-/* Moves the components of a field of vectors, none of which is bound, to where one tensor shows them all, so that
- * tensors of its components need not be left behind for that. Other fields stay as they are. */
+/* Moves the components of a field of vectors, none of which is bound, to places where one tensor can show them all, so
+ * that tensors of its components remain valid. Other fields are not moved. */
 StcStatus plan_gather_vector(StcPlan *p, int field);
 
 /* plan-lend.c: */
 
-/* May the values of the component (-1: the whole field) be lent? Makes room for `ahead` loans that steps are made
- * beside. */
+/* May the values of the component (-1: the whole field) be lent? Makes room for `ahead` loans that exist while steps
+ * are made. */
 bool plan_may_lend(StcPlan *p, int field, int component, int ahead);
-/* Does it lie as it must for that? Fields that are bound, or whose rows are padded, do not. */
+/* Is its memory suitable for that? It is not if the field is bound or its rows are padded. */
 bool plan_can_lend(const StcPlan *p, int field, int component);
-/* The memory of the component that is a piece of the plan's file, and nothing else: it may be written to before it is
- * set with what is there. NULL: it is none. */
+/* The memory of the component, if it is a piece of the plan's file and nothing else: values may be written to it before
+ * the component is set with them. NULL: it is not. */
 void *plan_in_file(const StcPlan *p, int field, int component);
-/* Lends the values that it has now. A loan that *out is must be returned, also after an error, before the plan is
- * freed. */
+/* Lends the present values of the component. The loan *out must be returned before the plan is freed, also after an
+ * error. */
 StcStatus plan_lend(StcPlan *p, int field, int component, Loan **out);
-/* Can lines of the component be lent by themselves, from a GPU, whose other values stay where they are? Lends `n` of
- * them, at most MOST_LENT_LINES, one behind the other; *out NULL without an error: there is no room, or they lie too
- * far apart. A loan is returned as those above. */
+/* plan_can_lend_lines: can single lines of the component be lent, from a GPU, while its other values remain?
+ * plan_lend_lines: lends `n` of them, at most MOST_LENT_LINES, contiguously. *out NULL without an error: there is no
+ * room, or they are too far apart. The loan is returned like those above. */
 bool plan_can_lend_lines(const StcPlan *p, int field, int component);
 StcStatus plan_lend_lines(StcPlan *p, int field, int component, int n, const Lines *lines, Loan **out);
-/* For other threads: the values, on this computer, waits for them; NULL: *why they are not to be had. Gives them back.
- */
+/* For other threads. loan_values: waits for the values and returns their address in host memory; NULL: they are not
+ * available, *why says the reason. loan_return: returns the loan. */
 const void *loan_values(Loan *loan, const char **why);
 void loan_return(Loan *loan);
-/* Before anything is written to the slot's memory: if that is lent the slot gets other memory, with the same values
- * where they are a field's. */
+/* Must be called before anything is written to the slot's memory: if that is lent, the slot gets other memory, with the
+ * same values if they are a field's. */
 StcStatus plan_before_write(StcPlan *p, Slot *slot);
 void memory_free_loans(PlanMemory *m);
 

@@ -1,30 +1,30 @@
-/* driver/instance/kept/kept.h: launches that a device keeps (DeviceKind.record, loops), so that they are made in one
- * go: small grids do not wait for launches then.
+/* driver/instance/kept/kept.h: launches that a device records (DeviceKind.record, loops) and replays together, so that
+ * small grids do not wait for launches.
  *
- *   plan-kept.c     what is kept: found again, and given back
- *   plan-replay.c   launches recorded once and made in one go
+ *   plan-kept.c     finding and freeing what is recorded
+ *   plan-replay.c   launches recorded once and replayed
  *   plan-loops.c    rounds of a repeat that the device makes by itself until its `until` holds
- *   plan-batch.c    steps made in one go though memory changes between them
+ *   plan-batch.c    steps replayed together although memory changes between them
  */
 #ifndef STC_DRIVER_KEPT_H
 #define STC_DRIVER_KEPT_H
 
 #include "driver/device/device.h"
 
-/* `runs` runs of `seq`, begun when the buffers stood for `slots`, as the device keeps them. */
+/* `runs` runs of `seq`, recorded on the device; they begin when the buffers stand for `slots`. */
 typedef struct Recording {
   const HostSeq *seq;
-  int64_t runs, launches, first; /* `first`: the step that it was recorded at */
+  int64_t runs, launches, first; /* `first`: the step at which it was recorded */
   int32_t *slots;
   void *kept;
   struct Recording *next;
 } Recording;
 
-/* The parts that a loop has at most. */
+/* The most parts of a loop. */
 enum { LOOP_PARTS = 2 };
 
-/* Loop number `loop`, begun when the buffers stood for slots[0]; after its first part they stand for slots[1]. budget:
- * the parts of a run, at most; 0: each takes so long that the host makes them. */
+/* Loop number `loop`, recorded; it begins when the buffers stand for slots[0], and after its first part they stand for
+ * slots[1]. budget: the most parts of a run; 0: each takes so long that the host makes them. */
 typedef struct KeptLoop {
   int loop;
   int64_t rounds, launches, budget;
@@ -34,16 +34,16 @@ typedef struct KeptLoop {
   struct KeptLoop *next;
 } KeptLoop;
 
-/* What the host has made of a loop: launches, and the seconds that they took; and what it had done when it was last
- * asked, at time `since` in step `step`. first: the step in which it was first asked if begun; whole: launches in
- * steps before that in hand. differs: rounds do, or the device cannot keep them. */
+/* What the host has done for a loop: launches, and their seconds; and the counts when it was last asked, at time
+ * `since` in step `step`. first: the step in which it was first asked, if begun; whole: launches in steps before the
+ * present one. differs: its rounds differ, or the device cannot record them. */
 typedef struct LoopTime {
   int64_t launches, first, whole, step, done, before;
   double seconds, since;
   bool begun, differs;
 } LoopTime;
 
-/* Launches of a batch of steps as the device keeps them (plan-batch.c); batches with the same `due` have the same
+/* Launches of a batch of steps, recorded on the device (plan-batch.c); batches with the same `due` have the same
  * kernels. */
 typedef struct KeptBatch {
   uint64_t due;
@@ -51,38 +51,39 @@ typedef struct KeptBatch {
   struct KeptBatch *next;
 } KeptBatch;
 
-/* What is known of launches that are recorded once and made in one go. */
+/* The state of recording and replaying launches. */
 typedef struct Replay {
   Recording *recordings;
-  void *renewed; /* launches that the device keeps for one time, NULL: none so far */
+  void *renewed; /* launches that are recorded to be replayed once; NULL: none so far */
   KeptBatch *batches;
   KeptLoop *loops;
-  LoopTime *times; /* of each loop; NULL: none has run */
-  bool impossible; /* the device cannot */
-  bool no_loops;   /* the device cannot keep loops */
-  bool recording;  /* launches are being kept, */
-  bool follows;    /* and the last thing kept was a launch with none beside it */
+  LoopTime *times; /* by loop; NULL: none has run */
+  bool impossible; /* the device does not support it */
+  bool no_loops;   /* the device cannot record loops */
+  bool recording;  /* launches are being recorded, */
+  bool follows;    /* and the last recorded operation was a launch with none beside it */
 } Replay;
 
 /* ---------------------------------------------------------------- plan-kept.c */
 
-/* The longest recording of up to `most` runs of the sequence that begins with the buffers as they are, or NULL. */
+/* The longest recording of up to `most` runs of the sequence that begins with the present state of the buffers, or
+ * NULL. */
 Recording *plan_find_recording(const StcPlan *p, const HostSeq *seq, int64_t most);
-/* What is kept of the loop from the buffers as they are; NULL: nothing. */
+/* The recorded loop that begins with the present state of the buffers; NULL: there is none. */
 KeptLoop *plan_find_loop(const StcPlan *p, int loop);
-/* Lets go all that the device keeps: launches may be others now. */
+/* Frees all that the device has recorded, because launches may differ now. */
 void plan_forget_recordings(StcPlan *p);
 
 /* ---------------------------------------------------------------- plan-replay.c */
 
-/* Makes up to `most` runs of the sequence by recordings, *made of them: none if the device has no such thing, or runs
- * differ, or it is not worthwhile. */
+/* Makes up to `most` runs of the sequence by replaying recordings; *made: their number; 0 if the device does not
+ * support this, if runs differ, or if it does not pay. */
 StcStatus plan_replay(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *made);
-/* Has the device keep the launches that `make` makes, in place of those that *in has (NULL: none so far); the plan is
- * as if they had been made, though the device has not yet (DeviceKind.replay). *kept false: it cannot, and nothing was
- * made. */
+/* Records the launches that `make` makes, in place of those that *in has (NULL: none so far). The plan's state is as
+ * after them, but the device has not executed them (DeviceKind.replay). *kept false: it is not possible, and nothing
+ * was made. */
 StcStatus plan_keep_anew(StcPlan *p, StcStatus (*make)(StcPlan *p, void *user), void *user, void **in, bool *kept);
-/* Do runs of the sequence differ in nothing but the buffers? */
+/* Do runs of the sequence differ only in the buffers? */
 bool plan_is_steady(const StcPlan *p, const HostSeq *seq);
 
 /* ---------------------------------------------------------------- plan-loops.c */
@@ -92,19 +93,19 @@ int plan_loop_rounds(void *user, int loop, int64_t step, int64_t done, int64_t l
 
 /* ---------------------------------------------------------------- plan-batch.c */
 
-/* Steps to be made in one go, at most `most`: what is done before and behind step number `k` of them (NULL: nothing),
- * by launches, copies within the device, or on this computer; it neither waits for the device nor asks it for memory.
- * lends: what is done before has fields be in memory that no step of the batch changes, and copies nothing. */
+/* At most `most` steps that are made together. Work before and after step number `k` of them (NULL: none) consists of
+ * launches, copies within the device, or work on the host; it neither waits for the device nor allocates its memory.
+ * lends: the work before a step lets fields use memory that no step of the batch changes, and copies nothing. */
 typedef struct StepBatch {
   int64_t most;
   bool lends;
   StcStatus (*before)(void *user, int64_t k), (*behind)(void *user, int64_t k);
   void *user;
 } StepBatch;
-/* How many steps a batch of the plan's has, at most `most`; 0: the device cannot make several in one go, the steps have
- * to wait for it, or none has been made yet. */
+/* The number of steps of a batch of the plan, at most `most`; 0: the device cannot make several together, the steps
+ * have to wait for the device, or none has been made yet. */
 int64_t plan_batch_steps(StcPlan *p, int64_t most);
-/* Makes so many steps, b->most being asked for; *made: how many. Nobody waits for them. */
+/* Makes a batch of at most b->most steps; *made: their number. Nobody waits for them. */
 StcStatus plan_batch(StcPlan *p, const StepBatch *b, int64_t *made);
 
 #endif
