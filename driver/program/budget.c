@@ -1,7 +1,6 @@
-/* driver/program/budget.c: what is given up for programs of very many fields and stencils, so that they compile in
- * seconds: tiles, for a step of hundreds of stencils or, without threads, kernels that are too long for LLVM, whose
- * time grows faster than they do; and then passes of LLVM that take long. Nothing is given up that the options ask for.
- */
+/* driver/program/budget.c: simplifies programs of very many fields and stencils so that they compile in seconds. It
+ * drops tiles if a step has hundreds of stencils or, without threads, if kernels are too long for LLVM, whose time
+ * grows faster than their length; and then LLVM passes that take long. It drops nothing that the options request. */
 #include "driver/program/program.h"
 #include "passes/base/tuning.h"
 
@@ -9,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Does the schedule name tiles or points of a thread, not the family alone? */
+/* Does the schedule set tiles or points of a thread, and not only the family? */
 static bool says_tiles(const Schedule *s) { return schedule_says_any(s, KNOBS_NUMBERS | KNOBS_TEXTS); }
 
 /* Is everything about tiles left open? */
@@ -31,26 +30,26 @@ void budget_schedule(Diags *d, const Module *m, Schedule *want) {
               m->nstencils);
 }
 
-/* The ops of a kernel, and those of them that make f64. */
+/* The number of ops of a kernel, and of those with f64 results. */
 typedef struct Counted {
   int64_t ops, wide;
 } Counted;
 
-/* Counts an op for that (a block_walk callback). */
+/* Counts an op in a Counted (a block_walk callback). */
 static void count_wide(void *user, Op *op) {
   Counted *c = user;
   c->ops++;
   c->wide += op->nresults > 0 && type_is_float(op->results[0]->type) && type_size(op->results[0]->type) > 4;
 }
 
-/* Seconds that the compiler behind LLVM takes for a kernel, about. */
+/* The approximate seconds that the compiler after LLVM needs for a kernel. */
 static double compiler_seconds(const Counted *c) {
   double seconds = measured.slow_seconds * pow((double)c->ops / measured.slow_ops, measured.slow_power);
   return c->wide ? seconds : seconds / measured.slow_narrow;
 }
 
-/* What the kernels of `m` are to the compiler behind LLVM: the longest one, its ops and those of all, and seconds for
- * all together, about. */
+/* The load of the kernels of `m` on the compiler after LLVM: the longest kernel, its ops and those of all, and the
+ * approximate seconds for all together. */
 typedef struct Burden {
   const Kernel *longest;
   int64_t most, all;
@@ -72,9 +71,9 @@ static Burden burden_of(const Module *m) {
   return b;
 }
 
-/* Has `want` name less of a tile than `used`, which kernels were made for, has: as many time steps as the next lower
- * power of two, which all families take, or if it has one, half of a thread's points in the dimension of the most.
- * False: it has one of each. */
+/* Makes the tile of `want` smaller than that of `used`, for which kernels were made: with the next lower power of two
+ * time steps, which all families support; if `used` has one step, with half of a thread's points in the dimension with
+ * the most. False: it has one of each. */
 static bool smaller_tile(const Schedule *used, Schedule *want) {
   int most = 0;
   if (used->T > 1) {
@@ -93,8 +92,8 @@ static bool smaller_tile(const Schedule *used, Schedule *want) {
   return true;
 }
 
-/* The same choice for GPUs: of kernels that the compiler behind LLVM would be at for too long, or would not be given.
- * Where `asked` names a family alone, smaller tiles of it are made. */
+/* The same choice for GPUs: for kernels for which the compiler after LLVM would take too long, or that it would not
+ * get. If `asked` sets only a family, `want` gets smaller tiles of it. */
 static bool budget_threads(Diags *d, const Module *m, const Schedule *asked, const Schedule *used, Schedule *want) {
   Burden b = burden_of(m);
   bool open = is_open(want);
@@ -148,8 +147,8 @@ CodegenQuick budget_codegen(Diags *d, const Module *m, bool simt) {
   return quick;
 }
 
-/* What makes kernels shorter than those for `asked`. Where that names a family alone, the smallest tiles of it were
- * made (budget_kernels). */
+/* How to make kernels shorter than those for `asked`. If that sets only a family, kernels already have its smallest
+ * tiles (budget_kernels). */
 static const char *shorter_by(const Schedule *asked) {
   if (says_tiles(asked) || asked->family == FAMILY_AUTO)
     return "fewer time steps (-T), fewer points a thread (-elems) or -schedule=naive make fewer";
@@ -185,8 +184,8 @@ bool budget_compiler(Diags *d, const Module *m, bool simt, const Schedule *asked
   return true;
 }
 
-/* The instructions of the kernel of PTX from `entry` on, ".entry NAME(", until the next one begins; *end: where that
- * is, NULL: there is none. */
+/* The instructions of the kernel of PTX from `entry` on, ".entry NAME(", until the next one begins; *end: the next one,
+ * NULL: there is none. */
 static int64_t instructions(const char *entry, const char **end) {
   int64_t n = 0;
   *end = strstr(entry + 1, ".entry ");

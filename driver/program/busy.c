@@ -1,15 +1,15 @@
-/* driver/program/busy.c: for tiles of which class a kernel has something to do (pass tile-classes). What is computed
- * once leaves a byte for each tile in a hidden field, which nothing else writes. A kernel's body tells for which of the
- * bytes it does nothing:
+/* driver/program/busy.c: finds the classes of tiles for which a kernel has something to do (pass tile-classes). The
+ * `once` sequence stores a byte for each tile in a hidden field, which nothing else writes. A kernel's body shows for
+ * which of the bytes it does nothing:
  *
  *     %c = load @k.classes[..]   if %c == 1 { } else { if %c == 2 { } else { .. } }         idle if all are 1 or 2
  *
- * Plans use it (driver/instance/plan-idle.c), and manifests and launchers have it. */
+ * Plans use it (driver/instance/plan-idle.c), and manifests and launchers contain it. */
 #include "driver/program/program.h"
 
 #include <string.h>
 
-/* Does `v` test whether `class` is a constant? Then that is *is. */
+/* Does `v` compare `class` with a constant? Sets *is to the constant. */
 static bool tests_class(const Value *v, const Value *class, int64_t *is) {
   const Op *op = v->def;
   if (!op || op->code != OP_EQ || op->operands[0] != class || !op->operands[1]->def ||
@@ -19,7 +19,7 @@ static bool tests_class(const Value *v, const Value *class, int64_t *is) {
   return true;
 }
 
-/* Does `b` do anything but compute values where the tile's class is `is`? */
+/* Does `b` have any effect if the tile's class is `is`? */
 static bool is_busy(const Block *b, const Value *class, int64_t is) {
   bool busy = false;
   int64_t tested;
@@ -34,7 +34,7 @@ static bool is_busy(const Block *b, const Value *class, int64_t is) {
   return busy;
 }
 
-/* Do launches of `seq` write buffer `buffer`, or exchanges move it? */
+/* Do launches of `seq` write buffer `buffer`, or swaps exchange it? */
 static bool changes_buffer(const Module *m, const HostSeq *seq, int buffer) {
   bool changes = false;
   for (int i = 0; i < seq->nops && !changes; i++) {
@@ -47,7 +47,7 @@ static bool changes_buffer(const Module *m, const HostSeq *seq, int buffer) {
   return changes;
 }
 
-/* Is buffer `buffer` of values of type `t` that what is computed once alone leaves in a hidden field? */
+/* Is buffer `buffer` a hidden field of type `t` that only the `once` sequence writes? */
 static bool is_made_once(const Module *m, int buffer, Type t) {
   const Buffer *b = &m->buffers[buffer];
   if (b->kind != BUFFER_FIELD || m->fields[b->field].type != t || !strchr(m->fields[b->field].name, '.'))
@@ -61,13 +61,14 @@ static bool is_made_once(const Module *m, int buffer, Type t) {
   return !other && changes_buffer(m, &m->host.once, buffer);
 }
 
-/* The classes of the tiles of a kernel: the buffer with all of them, and the value that is that of a block's tile. */
+/* The classes of the tiles of a kernel: the buffer that contains them, and the value in the body that is the class of
+ * the block's tile. */
 typedef struct Classes {
   int buffer;
   const Value *class;
 } Classes;
 
-/* Those of `k`; false: it has none. */
+/* Finds the classes of `k`; false: it has none. */
 static bool find_classes(const Module *m, const Kernel *k, Classes *out) {
   bool listed = k->list && is_made_once(m, k->list - 1, TY_U32) && is_made_once(m, k->list_of, TY_U8);
   for (const Op *op = k->body->first; op; op = op->next) {
@@ -80,7 +81,7 @@ static bool find_classes(const Module *m, const Kernel *k, Classes *out) {
   return false;
 }
 
-/* For which classes `k` does something, as busy[MOST_CLASSES], if classes are those of `x`. False: for all. */
+/* Finds the classes `x` for which `k` has something to do, in busy[MOST_CLASSES]. False: for all. */
 static bool find_busy(const Kernel *k, const Classes *x, bool *busy) {
   bool any = false;
   for (int i = 0; i < MOST_CLASSES; i++) {
@@ -90,7 +91,7 @@ static bool find_busy(const Kernel *k, const Classes *x, bool *busy) {
   return any;
 }
 
-/* Is kernel `i` launched for what is computed once? That runs whatever was computed before. */
+/* Does the `once` sequence launch kernel `i`? It runs regardless of earlier values. */
 static bool is_of_once(const Module *m, int i) {
   bool of_once = false;
   for (int j = 0; j < m->host.once.nops && !of_once; j++) {

@@ -1,10 +1,10 @@
-/* driver/program/callers.c: messages in the words of those who call libstc. */
+/* driver/program/callers.c: rewrites messages for callers of libstc. */
 #include "driver/program/program.h"
 
 #include <string.h>
 
-/* Options of the command that messages name, and what callers of libstc write for them: members of StcOptions,
- * arguments of calls, calls. What begins with another row stands before it. */
+/* Options of the command that messages name, and their counterparts in libstc: members of StcOptions, arguments of
+ * calls, calls. A row of which another row is a prefix stands before that row. */
 static const char *const members[][2] = {{"-schedule", "schedule"},
                                          {"-plan", "schedule"},
 #define KNOB(ID, name, ...) {"-" #name, #name},
@@ -49,7 +49,7 @@ static const char *const members[][2] = {{"-schedule", "schedule"},
                                          {"--first-step", "stc_plan_first_step"},
                                          {"--time=kernels", "stc_plan_time_kernels"}};
 
-/* The row of the option that `s` begins with, -1: none. */
+/* The row of the option with which `s` begins; -1: none. */
 static int find_member(const char *s) {
   for (int i = 0; i < (int)(sizeof members / sizeof members[0]); i++) {
     size_t n = strlen(members[i][0]);

@@ -5,18 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Kernels of fewer ops than this together are a unit; no more threads than this work. */
+/* UNIT_OPS: kernels with fewer ops than this together form a unit. MOST_THREADS: the most threads that compile. */
 enum { UNIT_OPS = 1000, MOST_THREADS = 32 };
 
-/* ---------------------------------------------------------------- kernels that do the same */
+/* ---------------------------------------------------------------- equal kernels */
 
-/* What tells most kernels apart that do not do the same, and is soon found. */
+/* A fingerprint of a kernel that is fast to compute and distinguishes most different kernels. */
 typedef struct Mark {
   int ops;
   uint64_t hash;
 } Mark;
 
-/* Adds a number to it. */
+/* Adds a number to the fingerprint. */
 static void mark_add(Mark *k, int64_t x) { k->hash = (k->hash ^ (uint64_t)x) * UINT64_C(1099511628211); }
 
 /* Adds an op (a block_walk callback). */
@@ -26,7 +26,7 @@ static void mark_op(void *user, Op *op) {
   mark_add(k, op->code);
 }
 
-/* That of a kernel: its ops, its buffers and scalars. */
+/* The fingerprint of a kernel: of its ops, its buffers and scalars. */
 static Mark mark_of(const Kernel *k) {
   Mark out = {1, UINT64_C(14695981039346656037)};
   block_walk(k->body, mark_op, &out);
@@ -37,14 +37,14 @@ static Mark mark_of(const Kernel *k) {
   return out;
 }
 
-/* What there is to a kernel's code, as text, and that text's hash; NULL: not made yet. */
+/* The text of a kernel's code, and its hash; NULL: not made yet. */
 typedef struct Text {
   const char *text;
   uint64_t hash;
 } Text;
 
-/* That of kernel number `i`, without its name and the steps that it counts for, which are nothing to its code; made in
- * `a` when it is first asked for. Renumbers. */
+/* The text of kernel number `i`, without its name and its number of steps, which do not affect its code; made in `a` at
+ * the first request. Renumbers. */
 static const Text *text_of(Arena *a, const Module *m, int i, Text *texts) {
   Kernel same = m->kernels[i];
   Str s = {.arena = a};
@@ -61,7 +61,7 @@ static const Text *text_of(Arena *a, const Module *m, int i, Text *texts) {
   return &texts[i];
 }
 
-/* Are kernels `i` and `k` alike but for their names? Two members are not in the text. */
+/* Are kernels `i` and `k` equal except for their names? Also compares two members that are not in the text. */
 static bool do_the_same(Arena *a, const Module *m, int i, int k, Text *texts) {
   const Kernel *x = &m->kernels[i], *y = &m->kernels[k];
   if (x->by_class != y->by_class || x->skips_dry != y->skips_dry)
@@ -70,8 +70,8 @@ static bool do_the_same(Arena *a, const Module *m, int i, int k, Text *texts) {
   return of_x->hash == of_y->hash && strcmp(of_x->text, of_y->text) == 0;
 }
 
-/* Finds p->code. The rounds of a repeat, and what levels do on their way up and down, are kernels of their own that do
- * the same: 55 of the 114 of capacitor. Kernels that others stand for, and these others, keep their code. */
+/* Computes p->code. The rounds of a repeat, and the work of levels on their way up and down, are different kernels with
+ * the same code: 55 of the 114 of capacitor. Kernels that others replace, and those others, keep code of their own. */
 static void find_same(Arena *a, const Module *m, const bool *is_other, const Mark *marks, CodeUnits *p) {
   ArenaMark start = arena_mark(a);
   Text *texts = ARENA_ARRAY(a, Text, m->nkernels);
@@ -85,20 +85,21 @@ static void find_same(Arena *a, const Module *m, const bool *is_other, const Mar
   arena_release(a, start);
 }
 
-/* ---------------------------------------------------------------- cutting */
+/* ---------------------------------------------------------------- division into units */
 
-/* Which runs need a kernel: all, those of enough steps for sequence number NEED_SEQUENCE + i, or those whose params
- * have it stand in the place of another. */
+/* The runs that need a kernel: all; those with enough steps for sequence number NEED_SEQUENCE + i; those whose params
+ * let it replace another kernel. */
 enum { NEED_ALWAYS, NEED_INSTEAD, NEED_SEQUENCE };
 
-/* Notes that the launches of `seq` are needed by `who`. */
+/* Records that runs of kind `who` need the kernels that `seq` launches. */
 static void note_need(const HostSeq *seq, const CodeUnits *p, int who, int *need) {
   for (int i = 0; i < seq->nops; i++)
     if (seq->ops[i].kind == HOST_LAUNCH)
       need[p->code[seq->ops[i].a]] = who;
 }
 
-/* Finds that, by kernel. Of several sequences the one of the fewest steps counts; a single one is that of all runs. */
+/* Computes this for each kernel. If several sequences launch it, the one with the fewest steps counts; a single
+ * sequence counts as needed by all runs. */
 static void find_needs(const Module *m, const CodeUnits *p, const bool *is_other, int *need) {
   const Host *h = &m->host;
   const HostSeq *seq;
@@ -111,7 +112,7 @@ static void find_needs(const Module *m, const CodeUnits *p, const bool *is_other
       note_need(seq, p, NEED_ALWAYS, need);
 }
 
-/* Adds the kernels that `who` needs to the units. */
+/* Adds the kernels that runs of kind `who` need to the units. */
 static void cut(Arena *a, const Module *m, const Mark *marks, const int *need, int who, CodeUnits *p) {
   int room = 0;
   bool *only = NULL;
@@ -157,24 +158,24 @@ void units_free(CodeUnits *p) {
     free(p->all[i].text);
 }
 
-/* ---------------------------------------------------------------- working */
+/* ---------------------------------------------------------------- compiling */
 
-/* A message kept until all threads are done. */
+/* A message that is kept until all threads have finished. */
 typedef struct KeptMessage {
   StcMessageKind kind;
   struct KeptMessage *next;
   char text[];
 } KeptMessage;
 
-/* A unit to be worked on, and what came of it. */
+/* The work on one unit, and its result. */
 typedef struct Task {
   int number;
   StcStatus status;
   KeptMessage *first, **last;
 } Task;
 
-/* All that the threads share. order: the tasks, those of most ops first, for the last of them to be begun are then soon
- * done. */
+/* The data that all threads share. order: the tasks, those with most ops first, so that the tasks that begin last are
+ * short. */
 typedef struct Crowd {
   CodeUnits *units;
   Task *tasks;
@@ -198,14 +199,14 @@ static void keep(void *user, const StcMessage *m) {
   t->last = &k->next;
 }
 
-/* What a task's guarded part is given. */
+/* The arguments of a task's guarded function. */
 typedef struct TaskArgs {
   Crowd *crowd;
   Task *task;
   Workspace *w;
 } TaskArgs;
 
-/* The work, in a workspace of its own. */
+/* Does the work in a workspace of its own. */
 static StcStatus work_guarded(void *arg) {
   TaskArgs *a = arg;
   diags_enable_remarks(a->w->diags, a->crowd->remarks);
@@ -215,7 +216,7 @@ static StcStatus work_guarded(void *arg) {
 /* Does one task. */
 static void do_task(Crowd *c, Task *t) {
   StcConfig config = {.message = keep, .user = t};
-  StcContext *context = context_of_command(&config); /* tell() has messages in the words of whom they are for */
+  StcContext *context = context_of_command(&config); /* tell() rewrites messages for their readers */
   Workspace w;
   t->status = STC_MEMORY;
   if (!context || !workspace_open(&w, context, NULL)) {
@@ -228,7 +229,7 @@ static void do_task(Crowd *c, Task *t) {
   stc_context_free(context);
 }
 
-/* How many kernels are in a unit. */
+/* The number of kernels in a unit. */
 static int kernels_of(const CodeUnits *p, int unit) {
   int n = 0;
   for (int i = 0; i < p->nkernels; i++)
@@ -251,7 +252,7 @@ static void *do_tasks(void *arg) {
   return NULL;
 }
 
-/* Finds the order of tasks: each goes in front of those of fewer ops. */
+/* Sorts the tasks by falling numbers of ops. */
 static void order_tasks(Crowd *c) {
   for (int i = 0; i < c->n; i++) {
     int at = i, ops = c->units->all[c->tasks[i].number].ops;
@@ -261,7 +262,7 @@ static void order_tasks(Crowd *c) {
   }
 }
 
-/* Does all tasks by as many threads as there are processors for this process. */
+/* Does all tasks, with as many threads as this process has processors. */
 static void do_all(Crowd *c) {
   cpu_set_t set;
   int processors = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
@@ -269,7 +270,7 @@ static void do_all(Crowd *c) {
   threads_run(threads < MOST_THREADS ? threads : MOST_THREADS, do_tasks, c);
 }
 
-/* Passes the messages of a task on, and lets them go. */
+/* Passes the messages of a task on, and frees them. */
 static void tell(Task *t, Diags *d) {
   static void (*const say[])(Diags *d, Loc at, const char *fmt, ...) = {[STC_ERROR] = diag_error,
                                                                         [STC_WARNING] = diag_warning,

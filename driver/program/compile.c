@@ -1,4 +1,4 @@
-/* driver/program/compile.c: a program from its text to what is read of it, once; all that passes change is a copy.
+/* driver/program/compile.c: makes a program from its text, once; passes change only copies of it.
  *
  *   .stn -> frontend -> stencil IR -> passes -> kernel IR -> codegen -> PTX, code object, object
  *   .sir -> module_parse ---^            .kir -> module_parse ---^
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The kind of source that the ending of `name` announces. */
+/* The kind of source, according to the extension of `name`. */
 static SourceKind source_kind(const char *name) {
   const char *dot = strrchr(name, '.');
   if (dot && strcmp(dot, ".sir") == 0)
@@ -24,13 +24,14 @@ static SourceKind source_kind(const char *name) {
   return SOURCE_STN;
 }
 
-/* `path` without directory and ending. */
+/* `path` without directory and extension. */
 static const char *stem(Arena *a, const char *path) {
   const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
   return dot && dot > base ? arena_strndup(a, base, (size_t)(dot - base)) : arena_strdup(a, base);
 }
 
-/* An IR text keeps its own floating-point flags; options may only take leave away or give it when said so. */
+/* Sets the floating-point flags. An IR text keeps its own; options can restrict them, and extend them only if they
+ * explicitly say so. */
 static void module_set_flags(const StcProgram *p, Module *m) {
   if (p->options.no_contract)
     m->contract = false;
@@ -57,8 +58,8 @@ static Module *read_source(StcProgram *p) {
   return m;
 }
 
-/* The passes that -fcheck stands for, and the one that cuts the grid; they come first on all devices, the reference
- * included. NULL if there are none. */
+/* The passes for -fcheck, and the one that cuts the grid; they run first on all devices, including the reference. NULL
+ * if there are none. */
 static const char *check_pipeline(const StcProgram *p, Arena *a) {
   const StcOptions *o = &p->options;
   const char *cut = p->cut ? arena_printf(a, "distribute(cut=%s)", p->cut) : "";
@@ -78,7 +79,7 @@ Module *program_checked(StcProgram *p, Workspace *w, const TargetInfo *t, const 
   return pipeline ? passes_run(&c, hooks, pipeline, m) : m;
 }
 
-/* Lists what runs tell of. */
+/* Lists the names of the values that runs report. */
 static void note_logged(StcProgram *p) {
   const Module *m = p->module;
   for (int i = 0; i < m->nreductions; i++)
@@ -89,7 +90,7 @@ static void note_logged(StcProgram *p) {
   }
 }
 
-/* Makes what the reference runs. */
+/* Makes the module that the reference runs. */
 static StcStatus make_reference(StcProgram *p) {
   static const TargetInfo none;
   p->reference = check_pipeline(p, p->w.arena) ? program_checked(p, &p->w, &none, NULL) : p->module;
@@ -122,8 +123,8 @@ static StcStatus check_rank(const StcProgram *p) {
          STC_USAGE;
 }
 
-/* Has overrides of complex params be two each, of their parts: so all who look for one of a scalar find it. False after
- * reporting. */
+/* Replaces each override of a complex param by two overrides of its parts, so that later searches for a scalar find
+ * them. False after reporting. */
 static bool split_defines(StcProgram *p) {
   int n = p->options.ndefines;
   const Define *apart = defines_apart(p->module, &n, p->defines, p->w.diags);
@@ -140,7 +141,7 @@ static bool split_defines(StcProgram *p) {
   return true;
 }
 
-/* The part of compiling that runs under the guard. */
+/* The guarded part of compiling. */
 static StcStatus program_fill(void *arg) {
   StcProgram *p = arg;
   StcStatus s = options_take(p);
@@ -168,8 +169,8 @@ static StcStatus program_fill(void *arg) {
   return STC_OK;
 }
 
-/* The text of a file that the program includes: a regular one, since pipes and devices can give a text once alone, or
- * one without end. */
+/* The text of a file that the program includes. It must be a regular file, because pipes and devices may yield a text
+ * only once, or one without end. */
 static char *read_included(void *user, const char *path, const char **why) {
   Workspace *w = user;
   size_t size;
@@ -187,7 +188,7 @@ static char *read_included(void *user, const char *path, const char **why) {
   return *why ? NULL : text;
 }
 
-/* The file's path without links, or what it is called. */
+/* The file's path without links, or its name. */
 static const char *identity_of(void *user, const char *path) {
   Workspace *w = user;
   char *real = realpath(path, NULL);
@@ -198,14 +199,14 @@ static const char *identity_of(void *user, const char *path) {
 
 FileReader program_reader(Workspace *w) { return (FileReader){w, read_included, identity_of}; }
 
-/* Puts what the program includes in place. */
+/* Replaces the includes of the program by the texts of files. */
 static StcStatus include_all(StcProgram *p, char *text) {
   const FileReader reader = program_reader(&p->w);
   p->text = p->kind == SOURCE_STN ? frontend_include(p->w.arena, p->w.diags, p->file, text, &reader) : text;
   return p->text ? STC_OK : STC_INPUT;
 }
 
-/* What stc_compile_* hand to program_copy. */
+/* The arguments of program_copy. */
 typedef struct CopyArgs {
   StcProgram *p;
   const char *name, *path;
@@ -236,8 +237,8 @@ static StcStatus program_copy(void *arg) {
   return include_all(p, arena_strdup(a, c->text));
 }
 
-/* Makes the program from `text`, or from the file `path` if that is not NULL; with `cut` for a part of its grid,
- * without repeating the messages about the whole one. */
+/* Makes the program from `text`, or, if `path` is not NULL, from that file. With `cut` for a part of its grid; then
+ * messages about the whole grid are not repeated. */
 static StcStatus compile(StcContext *c, const char *name, const char *path, const char *text, const char *cut,
                          const StcOptions *o, StcProgram **out) {
   *out = NULL;
@@ -279,8 +280,8 @@ StcStatus program_distribute(const StcProgram *p, const char *cut, bool lean, St
   return s;
 }
 
-/* The options for the program of a stage, which knows no other stage's stencils; tiles: it may make several steps at a
- * time. */
+/* The options for the program of a stage, which does not contain the stencils of other stages; tiles: it may make
+ * several steps at a time. */
 static StcOptions stage_options(const StcProgram *p, bool tiles) {
   static const char *const families[] = {"naive", "overlap", "stream", "warps"}, *const cuts[] = {"all", "none"};
   StcOptions o = p->options;
@@ -316,7 +317,7 @@ StcStatus program_watch(const StcProgram *p, const char *cut, int watch, bool ro
   return compile(p->w.context, p->file, NULL, p->text, cut, &o, out);
 }
 
-/* What asking whether the grid can be cut hands to its guarded part. */
+/* The arguments of the guarded function that checks whether the grid can be cut. */
 typedef struct CutArgs {
   StcProgram *program;
   const char *cut;
@@ -324,7 +325,7 @@ typedef struct CutArgs {
   Workspace *w;
 } CutArgs;
 
-/* Asks of a copy. */
+/* Checks it on a copy. */
 static StcStatus can_cut_guarded(void *arg) {
   static const TargetInfo none;
   CutArgs *a = arg;

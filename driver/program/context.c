@@ -28,7 +28,7 @@ void stc_context_free(StcContext *c) {
 
 const char *stc_version(void) { return "stc " STC_VERSION " (LLVM " LLVM_VERSION_STRING ")"; }
 
-/* Hands the message to the context's callback, or prints it; errors that are withheld are kept. */
+/* Passes the message to the context's callback, or prints it; withheld errors are stored. */
 static void context_send(StcContext *c, const Diag *d) {
   if (c->withheld && d->kind == DIAG_ERROR) {
     if (!*c->withheld)
@@ -43,8 +43,7 @@ static void context_send(StcContext *c, const Diag *d) {
   c->message(c->user, &m);
 }
 
-/* Sends a message without a place, as a caller of the library needs it: the text as it is where there is no memory for
- * that. */
+/* Sends a message without a place, rewritten for callers of the library; unchanged if there is no memory for that. */
 static void send_to_caller(StcContext *c, Diag d) {
   Arena *a = arena_new(c->realloc, c->user);
   jmp_buf handler;
@@ -134,7 +133,7 @@ void workspace_close(Workspace *w) {
   w->arena = NULL;
 }
 
-/* Sends running out of memory in `w` (NULL: nothing to do) to `handler`; returns where it went before. */
+/* Sets the out-of-memory handler of `w` (NULL: does nothing); returns the old one. */
 static jmp_buf *redirect(Workspace *w, jmp_buf *handler) {
   jmp_buf *before = w ? w->handler : NULL;
   if (w) {
@@ -144,7 +143,7 @@ static jmp_buf *redirect(Workspace *w, jmp_buf *handler) {
   return before;
 }
 
-/* How workspace_give_up comes back, where arenas come back with 1. */
+/* The value with which workspace_give_up longjmps; arenas use 1. */
 enum { GIVEN_UP = 2 };
 
 const Stop *compile_stop(StcContext *c) {
@@ -159,8 +158,7 @@ void workspace_obey(Workspace *w) {
     longjmp(*w->handler, ARENA_STOPPED);
 }
 
-/* Calls fn(arg); comes back with STC_MEMORY if memory ran out meanwhile, with STC_INTERRUPTED if compiling was to end.
- */
+/* Calls fn(arg); returns STC_MEMORY if memory ran out meanwhile, STC_INTERRUPTED if compiling was stopped. */
 static StcStatus call_guarded(Workspace *w, StcStatus (*fn)(void *arg), void *arg, jmp_buf *handler) {
   switch (setjmp(*handler)) {
   case 0: return fn(arg);

@@ -1,6 +1,5 @@
-/* driver/program/declared.c: the fields as the program declares them, whatever the passes make of them: a field of
- * vectors or structs is one field with components, be it one
- * field of composite type or a record of many. */
+/* driver/program/declared.c: the fields as the program declares them, independent of passes: a field of vectors or
+ * structs is one field with components, whether it is one field of composite type or a record of many fields. */
 #include "driver/files/files.h"
 #include "driver/program/program.h"
 
@@ -25,8 +24,7 @@ const char *npy_descr(StcType t) {
   return "?";
 }
 
-/* Strips `*t` of the vectors around it. Their lengths, outermost first, go to a new array *axes; returns how many there
- * are. */
+/* Removes the vectors around `*t`. Their lengths, outermost first, go to a new array *axes; returns their number. */
 static int strip_vectors(const Module *m, Type *t, int64_t **axes) {
   int n = 0;
   *axes = NULL;
@@ -35,7 +33,7 @@ static int strip_vectors(const Module *m, Type *t, int64_t **axes) {
   return n;
 }
 
-/* Is it a type of complex numbers, and no struct of the program that has the name? */
+/* Is it a type of complex numbers, and not a struct of the program with that name? */
 static bool is_complex(const Composite *c) {
   bool wide = c->name && !strcmp(c->name, "c128");
   Type of = wide ? TY_F64 : TY_F32;
@@ -43,7 +41,8 @@ static bool is_complex(const Composite *c) {
          !strcmp(c->members[1].name, "im") && c->members[0].type == of && c->members[1].type == of;
 }
 
-/* Marks the components of a value of type `t`, from out[0] on, that are imaginary parts; how many it has. */
+/* Marks the components of a value of type `t`, from out[0] on, that are imaginary parts; returns the number of
+ * components. */
 static int mark_imaginary(const Module *m, Type t, bool *out) {
   const Composite *c = type_composite(m, t);
   int n = !c;
@@ -54,7 +53,7 @@ static int mark_imaginary(const Module *m, Type t, bool *out) {
   return n;
 }
 
-/* Appends what NumPy's .npy headers hold for the type, vectors around it left out: '<f4', or [('a', '<f4'), ('c',
+/* Appends the type in the form of NumPy's .npy headers, without vectors around it: '<f4', or [('a', '<f4'), ('c',
  * '<f4', (3,))]. */
 static void add_dtype(Str *s, const Module *m, Type t) {
   const Composite *c = type_composite(m, t);
@@ -80,7 +79,7 @@ static void add_dtype(Str *s, const Module *m, Type t) {
   str_add(s, "]");
 }
 
-/* Fills `d` for a declared field of type `t` in field `field` of `m`. */
+/* Fills in `d` for a declared field of type `t` in field `field` of `m`. */
 static void declare(const Module *m, Declared *d, const char *name, Type t, int field, int first) {
   Arena *a = m->arena;
   Str dtype = {a, NULL, 0, 0};
@@ -116,7 +115,7 @@ static bool has_init(const Module *m, const Declared *d) {
   return any;
 }
 
-/* What a read beyond the edges of the field gives, as the program's language has it; NULL: there is nothing beyond. */
+/* The value of a read beyond the edges of the field, in the program's language; NULL: it has no edges. */
 static const char *outside_text(const Module *m, const Field *f) {
   static const char word[] = "const ";
   Str text = {m->arena, NULL, 0, 0};
@@ -185,8 +184,8 @@ static const StcComponent scalar_components[] = {{"", STC_COMPOSITE, 0}, {"", ST
                                                  {"", STC_F64, 0},       {"", STC_U8, 0},   {"", STC_U16, 0},
                                                  {"", STC_U32, 0}};
 
-/* Makes `f`, of `points` points, one of scalar type `t`; bytes beyond 64 bits are as many as there can be, for which
- * there is no memory. */
+/* Sets `f` to a description of `points` points of scalar type `t`. If its bytes exceed 64 bits, they become the largest
+ * number, for which there is no memory. */
 static void make_scalar(StcFieldInfo *f, StcType t, int64_t points) {
   f->type = t;
   f->type_name = type_name((Type)t);
@@ -208,7 +207,7 @@ void component_info(const Declared *d, int component, StcFieldInfo *f) {
 void array_info(const ParamArray *a, const Const *scalars, StcFieldInfo *out) {
   *out = (StcFieldInfo){.name = a->name, .rank = 1, .input = true};
   int64_t n = param_array_extent(a, scalars);
-  bool overflow = false; /* launch checks bound both */
+  bool overflow = false; /* checks at launch bound both */
   out->shape[0] = n;
   if (array_has_rows(a)) {
     out->rank = 2;
@@ -248,9 +247,9 @@ int stc_program_find_array(const StcProgram *p, const char *name) {
   return i < stc_program_array_count(p) ? i : -1;
 }
 
-/* ---------------------------------------------------------------- values to start from */
+/* ---------------------------------------------------------------- initial values */
 
-/* Does declared field `i` need a value from outside? Reports if it got only some of its components. */
+/* Does declared field `i` need a value from outside? Reports an error if only some of its components were set. */
 static bool is_missing(const StcProgram *p, Diags *diags, int i, const bool *components, StcStatus *s) {
   const Declared *d = &p->declared[i];
   const Field *field = &p->module->fields[d->field];
@@ -319,7 +318,7 @@ bool argument_writes(const Module *m, const KArg *a, int field) {
   return b->kind == BUFFER_FIELD && b->field == field;
 }
 
-/* Notes the fields that the kernels of a sequence write. */
+/* Marks the fields that the kernels of a sequence write. */
 static void note_written(const Module *m, const HostSeq *seq, bool *has) {
   for (int i = 0; i < seq->nops; i++) {
     if (seq->ops[i].kind != HOST_LAUNCH)

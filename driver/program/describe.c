@@ -1,7 +1,7 @@
-/* driver/program/describe.c: a schedule in a line, for people. */
+/* driver/program/describe.c: a schedule as one line of text. */
 #include "driver/program/program.h"
 
-/* "8x32" of the first `rank` numbers, as far as they are said: a plan says two of a slice's tiles. */
+/* The first `rank` numbers as "8x32", up to the first open one: a plan sets two for the tiles of a slice. */
 static const char *times_text(Arena *a, const int32_t *n, int rank) {
   Str s = {a, NULL, 0, 0};
   for (int d = 0; d < rank && d < GRID_RANK && n[d]; d++)
@@ -9,7 +9,7 @@ static const char *times_text(Arena *a, const int32_t *n, int rank) {
   return s.s ? s.s : "";
 }
 
-/* The families of the groups of `s`: one name if they are alike. */
+/* The families of the groups of `s`: a single name if they are equal. */
 static const char *groups_family(Arena *a, const Schedule *s) {
   Str text = {.arena = a};
   bool alike = true;
@@ -20,8 +20,8 @@ static const char *groups_family(Arena *a, const Schedule *s) {
   return alike ? family_name(s->groups[0].family) : text.s;
 }
 
-/* "overlap T=1 fuse=a+b,c block=8x32,8x32 elems=4x1,1x1": of several groups: numbers and texts of all, shapes of each.
- */
+/* "overlap T=1 fuse=a+b,c block=8x32,8x32 elems=4x1,1x1", for several groups: numbers and texts apply to all, shapes
+ * are listed by group. */
 static const char *groups_describe(Arena *a, const Schedule *s, int rank) {
   Str text = {.arena = a};
   str_add(&text, groups_family(a, s));

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* What build_artifact hands to its guarded part. */
+/* The arguments of build_artifact's guarded function. */
 typedef struct ArtifactArgs {
   StcProgram *p;
   Build *b;
@@ -32,7 +32,7 @@ StcStatus build_artifact(StcProgram *p, Build *b) {
   return b->bytes ? STC_OK : workspace_guard(&p->w, artifact_guarded, &args);
 }
 
-/* Keeps `text` as the answer to `what`. False if it is NULL. */
+/* Stores `text` as the output `what`. False if it is NULL. */
 static bool keep_text(StcProgram *p, StcEmit what, const char *text) {
   p->bytes[what] = text;
   p->sizes[what] = text ? strlen(text) : 0;
@@ -51,7 +51,7 @@ static bool emit_ast(StcProgram *p) {
   return keep_text(p, STC_EMIT_AST, text);
 }
 
-/* Stencil IR: as read, or after the passes that were asked for. */
+/* Stencil IR: as read, or after the requested passes. */
 static bool emit_sir(StcProgram *p) {
   Module *m = p->module;
   if (p->options.passes) {
@@ -71,8 +71,8 @@ static bool emit_kir(StcProgram *p) {
   return m && keep_text(p, STC_EMIT_KIR, module_print(m));
 }
 
-/* LLVM IR, assembly or the artifact. PTX that is launched from is bounded where tiles are asked for, as in a run: the
- * driver of who launches it would compile it, without a word. Assembly to be looked at is not. */
+/* LLVM IR, assembly or the artifact. PTX for launching is limited in size if tiles are requested, as in a run: the
+ * driver of the user would compile it without any message. Assembly for reading is not limited. */
 static bool emit_code(StcProgram *p, StcEmit what) {
   Module *m = program_kernels(p);
   EmitKind kind = what == STC_EMIT_LLVM ? EMIT_LLVM : what == STC_EMIT_ASM ? EMIT_ASM : EMIT_OBJ;
@@ -99,7 +99,7 @@ static bool emit_code(StcProgram *p, StcEmit what) {
 /* Makes a text of kernels `m` of the program; NULL after an error. */
 typedef char *MakeText(StcProgram *p, const Module *m);
 
-/* What stc_program_emit and others hand to their guarded parts, and the text that comes back. */
+/* The arguments of the guarded functions of stc_program_emit and others, and the resulting text. */
 typedef struct EmitArgs {
   StcProgram *p;
   StcEmit what;
@@ -107,7 +107,7 @@ typedef struct EmitArgs {
   const char *text;
 } EmitArgs;
 
-/* Makes p->bytes[what] if it is not there. */
+/* Makes p->bytes[what] if it does not exist. */
 static StcStatus emit_guarded(void *arg) {
   EmitArgs *e = arg;
   StcProgram *p = e->p;
@@ -143,7 +143,7 @@ static StcStatus text_guarded(void *arg) {
   return e->text ? STC_OK : STC_INPUT;
 }
 
-/* Has `make` make *text of the program's kernels, NULL after an error. */
+/* Lets `make` make *text from the program's kernels; NULL after an error. */
 static StcStatus emit_text(StcProgram *p, MakeText *make, const char **text) {
   EmitArgs args = {.p = p, .make = make};
   StcStatus s = workspace_guard(&p->w, text_guarded, &args);
@@ -169,7 +169,7 @@ StcStatus stc_program_header(StcProgram *p, const char **text) {
   return s ? s : emit_text(p, make_header, text);
 }
 
-/* Writes the plan. */
+/* Makes the text of the plan. */
 static StcStatus plan_guarded(void *arg) {
   EmitArgs *e = arg;
   Module *m = program_kernels(e->p);

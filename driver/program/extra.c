@@ -1,9 +1,9 @@
-/* driver/program/extra.c: what the memory of plans and of artifacts' runs has beside the program's fields. Launchers of
- * artifacts know hidden fields of tests, which what is computed once makes (docs/manifest.md), and no others; plans are
- * stc's own. */
+/* driver/program/extra.c: the memory of plans, and of artifacts' runs, besides the program's fields. Launchers of
+ * artifacts support hidden fields of tests, which the `once` sequence computes (docs/manifest.md), and no others; plans
+ * support all. */
 #include "driver/program/program.h"
 
-/* May kernels of the whole grid go by hidden fields? */
+/* May kernels of the whole grid use hidden fields? */
 static bool may_hide(const StcProgram *p) {
   return p->kind != SOURCE_KIR && !p->options.passes && !p->options.no_hoist;
 }

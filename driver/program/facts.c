@@ -1,4 +1,4 @@
-/* driver/program/facts.c: facts of a program after it was read. */
+/* driver/program/facts.c: properties of a program after it was read. */
 #include "driver/artifact/artifact.h"
 #include "driver/program/program.h"
 
@@ -18,7 +18,7 @@ int64_t stc_program_steps(const StcProgram *p) {
   return m->steps_by && !known[m->steps_by - 1] ? -1 : module_steps(m, values);
 }
 
-/* Clears the bool at `user` if `op` is one whose result differs between devices. */
+/* Clears the bool at `user` if the result of `op` differs between devices. */
 static void check_exact(void *user, Op *op) {
   if (op_info[op->code].flags & OPF_INEXACT)
     *(bool *)user = false;

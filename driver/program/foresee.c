@@ -1,22 +1,21 @@
-/* driver/program/foresee.c: what somebody tells of a program's runs before a plan is made, such as where a mask is
- * true, so that schedules can be chosen for it. A field's values are kept at as many points as choices look at, no
- * more. */
+/* driver/program/foresee.c: what a caller says about a program's runs before a plan is made, such as where a mask is
+ * true, so that schedules can be chosen for it. A field's values are kept only at as many points as choices use. */
 #include "driver/program/program.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Values of a field that are kept, at most, about. */
+/* The approximate number of values of a field that are kept at most. */
 enum { MOST_KEPT = 1 << 18 };
 
-/* What telling a program hands to its guarded part. */
+/* The arguments of the guarded function. */
 typedef struct ForeseeArgs {
   StcProgram *p;
   const Field *f;
   const StcArray *values;
 } ForeseeArgs;
 
-/* Keeps `k`'s values of those at `x`: of so many that lie in its middle, one each. */
+/* Selects the values of `k` from those at `x`: of each group of neighbouring values, the one in the middle. */
 static void thin_out(Arena *a, const StcArray *x, ForeseenField *k) {
   size_t size = (size_t)type_size(k->type);
   int64_t all = 1;
@@ -32,7 +31,7 @@ static void thin_out(Arena *a, const StcArray *x, ForeseenField *k) {
   k->values = kept;
 }
 
-/* Is `k` what `known` has of that field already? Plans that are made for it then go on to be found. */
+/* Is `k` equal to what `known` contains for that field? Then existing plans remain valid. */
 static bool is_known(const Foreseen *known, const ForeseenField *k) {
   for (int i = 0; known && i < known->nfields; i++) {
     const ForeseenField *old = &known->fields[i];
@@ -46,7 +45,7 @@ static bool is_known(const Foreseen *known, const ForeseenField *k) {
   return false;
 }
 
-/* stc_program_foresee, which ends when memory does. */
+/* stc_program_foresee; frees everything if memory runs out. */
 static StcStatus foresee(void *arg) {
   ForeseeArgs *a = arg;
   StcProgram *p = a->p;

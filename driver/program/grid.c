@@ -1,5 +1,5 @@
 /* driver/program/grid.c: the size of a program's grid, as far as it is known when kernels are made, and how often runs
- * stop, for choices that are to suit them. */
+ * stop, for choices that should suit them. */
 #include "driver/program/program.h"
 #include "passes/base/tuning.h"
 #include "passes/plan/asked.h"
@@ -42,7 +42,7 @@ static bool is_set(const int *set, int n, int i) {
   return false;
 }
 
-/* The scalar of the one term of `extent` if it is a param not in `set`, else -1. */
+/* The scalar in `extent`, if that has a single term, which is a param not in `set`; else -1. */
 static int free_param(const Module *m, Affine extent, const int *set, int n) {
   if (extent.n != 1 || !extent.t[0].coef)
     return -1;
@@ -63,7 +63,7 @@ int grid_params(const Module *m, Arena *a, const int64_t want[MAX_RANK], const c
   return n;
 }
 
-/* Do the program's defines set the param that `d` does? */
+/* Do the program's defines set the param of `d`? */
 static bool is_defined(const StcProgram *p, const Define *d) {
   for (int i = 0; i < p->options.ndefines; i++)
     if (strcmp(p->defines[i].name, d->name) == 0)
@@ -92,7 +92,7 @@ void program_take_grid(StcProgram *p) {
   p->options.ndefines = count;
 }
 
-/* The number nearest to `n` among those of three significant bits. */
+/* The number nearest to `n` that has three significant bits. */
 static int64_t rounded(int64_t n) {
   int shift = 0;
   while (n >> shift > 7)
@@ -100,10 +100,10 @@ static int64_t rounded(int64_t n) {
   return shift ? (n + (INT64_C(1) << (shift - 1))) >> shift << shift : n;
 }
 
-/* Values of 4 bytes in a bulk copy, of which there are whole ones only. */
+/* The number of 4-byte values in the unit of bulk copies. */
 enum { WHOLE_ROW = 4 };
 
-/* Points of a grid of such extents. */
+/* The number of points of a grid with these extents. */
 static double points_of(const int64_t *size, int rank) {
   double points = 1;
   for (int d = 0; d < rank; d++)
@@ -111,18 +111,17 @@ static double points_of(const int64_t *size, int rank) {
   return points;
 }
 
-/* Do the rows of a CPU's tiles, or of its plain loops, suit the size of the grid? */
+/* Do the rows of a CPU's tiles, or of its plain loops, depend on the size of the grid? */
 static bool rows_are_open(const Schedule *s) {
   return schedule_rows_are_open(s) || (family_is_plain(s->family) && !schedule_says_any(s, KNOBS_NUMBERS));
 }
 
-/* Are the rows of a thread of a frame's kernels open, which suit the size: steps are made at edges, and no plan says
- * them?
- */
+/* Are the rows of a thread of a frame's kernels open, so that they depend on the size: are single steps made at edges,
+ * and does no plan set the rows? */
 static bool frame_is_open(const Schedule *s) { return s->edges == EDGES_STEPS && !(s->rest && s->rest->elems[0]); }
 
-/* Does nothing but where tiles at edges go depend on the size, and on large grids rows of streamed tiles? Then makes it
- * none, or that of GRID_SMALL, so that there are no more builds than ways to put them. */
+/* If only the position of tiles at edges depends on the size, and on large grids the rows of streamed tiles, sets the
+ * size to none, or to that of GRID_SMALL, so that there are no more builds than positions. */
 static void reduce_size(const StcProgram *p, const TargetInfo *t, int64_t size[MAX_RANK]) {
   Schedule s = p->schedule;
   memcpy(s.size, size, sizeof s.size);

@@ -1,4 +1,4 @@
-/* driver/program/kernels.c: a program's kernels: the passes that make them, and what else is asked of these. */
+/* driver/program/kernels.c: a program's kernels: the passes that make them, and further queries. */
 #include "driver/program/program.h"
 #include "passes/base/tuning.h"
 #include "passes/plan/choose/compare.h"
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Errors of kernel `k` (from a .kir, or from passes with a free hand) that keep it from running on a target. */
+/* Reports properties of kernel `k` (from a .kir, or from user-chosen passes) that keep it from running on a target. */
 static bool kernel_fits(const Kernel *k, const TargetInfo *t, Diags *d) {
   int64_t threads = 1, shared = kernel_shared_bytes(k);
   for (int i = 0; i < k->rank; i++)
@@ -41,7 +41,7 @@ static bool kernel_fits(const Kernel *k, const TargetInfo *t, Diags *d) {
   return true;
 }
 
-/* What the options ask to be done around passes. */
+/* The hooks that the options request around passes. */
 static PassHooks pass_hooks(const StcProgram *p) {
   const StcOptions *o = &p->options;
   return (PassHooks){o->print_before ? o->print_before : "",
@@ -53,7 +53,7 @@ static PassHooks pass_hooks(const StcProgram *p) {
                      NULL};
 }
 
-/* Has the schedule suit a grid of the size that program_size gave. */
+/* Adapts the schedule to a grid of the size that program_size returned. */
 static void suit_size(Schedule *want, const int64_t *size) {
   if (size[0] == GRID_SMALL)
     want->edges = want->edges == EDGES_STEPS ? EDGES_STEPS : EDGES_ALONG;
@@ -61,7 +61,7 @@ static void suit_size(Schedule *want, const int64_t *size) {
     memcpy(want->size, size, sizeof want->size);
 }
 
-/* Candidates that remarks and `stc explain --why` list. */
+/* The number of candidates that remarks and `stc explain --why` list. */
 enum { LISTED_CANDIDATES = 10 };
 
 /* The default pipeline for plans with `extra`; `why`: with remarks that list the best candidates of schedules. */
@@ -70,10 +70,8 @@ static const char *whole_pipeline(Arena *a, Extra extra, bool why) {
   return arena_printf(a, "%s,%s," PASSES_PLANNED, extra_passes(a, extra), plan);
 }
 
-/* Runs the passes that the options ask for (those of schedule `want` if they name none) on `m`, for a grid of that size
- * (NULL: large), and with what plans have beside fields. NULL after an error. *used is set to the schedule that a
- * lowering took.
- */
+/* Runs the passes that the options name (else those of schedule `want`) on `m`, for a grid of that size (NULL: large),
+ * and for the extra memory of plans. NULL after an error. *used: the schedule that the lowering used. */
 static Module *run_passes(StcProgram *p, Workspace *w, const TargetInfo *target, Schedule want, const int64_t *size,
                           Extra extra, const Foreseen *known, Module *m, bool by_default, Schedule *used) {
   Str stats = {w->arena, NULL, 0, 0};
@@ -111,8 +109,8 @@ Module *program_simplified(StcProgram *p) {
   return passes_run(&c, NULL, "scalarize,every,sides,simplify", module_copy(p->w.arena, p->source));
 }
 
-/* Kernels `m` of the schedule that the options ask for, which is *used, or if they are too long, of smaller tiles or
- * none (budget_kernels); kept are those before where such tiles cannot be made. The others are those of run_passes. */
+/* The kernels `m` of the requested schedule, which is *used; if they are too long, kernels with smaller tiles or none
+ * (budget_kernels); `m` again if such tiles cannot be made. The other arguments are those of run_passes. */
 static Module *within_budget(StcProgram *p, Workspace *w, const TargetInfo *info, const int64_t *size, Extra extra,
                              const Foreseen *known, Module *m, Schedule *used) {
   PassHooks hooks = pass_hooks(p);
@@ -132,7 +130,7 @@ static Module *within_budget(StcProgram *p, Workspace *w, const TargetInfo *info
   return m;
 }
 
-/* Has the kernels store to other parts of the grid, too. */
+/* Changes the kernels to store to other parts of the grid, too. */
 static Module *mirrored(const StcProgram *p, Workspace *w, const TargetInfo *info, Module *m) {
   PassHooks hooks = pass_hooks(p);
   PassContext c = {.arena = w->arena, .diags = w->diags, .target = info, .schedule = &p->schedule, .loaded = p->loaded};
@@ -184,8 +182,8 @@ StcStatus program_compile(StcProgram *p, Workspace *w, const Target *t, const in
   return s;
 }
 
-/* What the kernels of program_kernels have beside fields on target `t`: those of plans, which `explain` is about, or
- * those of artifacts. */
+/* The extra memory that the kernels of program_kernels use on target `t`: that of plans, for `explain`, or that of
+ * artifacts. */
 static Extra kernels_extra(const StcProgram *p, Arena *a, const TargetInfo *t) {
   return p->explains ? program_extra(p, a, t, 0, NULL) : artifact_extra(p);
 }

@@ -1,9 +1,9 @@
-/* driver/program/knobs.c: what StcOptions say of the knobs of schedules (ir/knobs.def), by the table. */
+/* driver/program/knobs.c: the knobs of schedules (ir/knobs.def) in StcOptions, driven by the table. */
 #include "driver/program/program.h"
 
 #include <string.h>
 
-/* Where each knob stands in StcOptions. */
+/* The offset of each knob in StcOptions. */
 static const size_t places[KNOBS] = {
 #define KNOB(ID, name, ...) [KNOB_##ID] = offsetof(StcOptions, name),
 #include "ir/knobs.def"
@@ -55,7 +55,7 @@ void options_print_knobs(Str *to, const StcOptions *o) {
         str_addf(to, "%d\n", number(o, (KnobId)i, d));
 }
 
-/* Is the value of knob `id` one that there is? Reports it if not. */
+/* Checks that the value of knob `id` is valid; reports it if not. */
 static StcStatus check(StcContext *c, const StcOptions *o, KnobId id) {
   const KnobRow *row = knob_row(id);
   const char *dash = c->command ? "-" : "";

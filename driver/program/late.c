@@ -1,5 +1,5 @@
-/* driver/program/late.c: which kernels of a build are compiled late, if at all: those of sequences of fewer steps than
- * a tile's, on devices that compile each when it is wanted. plan-late.c says when that is. */
+/* driver/program/late.c: which kernels of a build are compiled late: those of sequences of fewer steps than a tile's,
+ * on devices that compile each kernel when it is needed. plan-late.c decides when that is. */
 #include "driver/program/program.h"
 
 bool build_is_late(const StcProgram *p, const Build *b, int i) {

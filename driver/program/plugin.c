@@ -1,12 +1,13 @@
-/* driver/program/plugin.c: passes from shared objects (-load-pass). They are known to one program, for -passes and
- * -print-*, and go with it. */
+/* driver/program/plugin.c: passes from shared objects (-load-pass). One program knows them, for -passes and -print-*,
+ * and closes them when it is freed. */
 #include "driver/program/program.h"
 #include "passes/plugin.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
-/* The first name in `table` that a pass of stc or of the `n` tables of `others` has; NULL if there is none. */
+/* The first name in `table` that is also the name of a pass of stc or of the `n` tables `others`; NULL if there is
+ * none. */
 static const char *name_twice(const Pass *table, const Pass *const *others, int n) {
   for (const Pass *p = table; p->name; p++) {
     if (pass_find(p->name))
@@ -19,7 +20,7 @@ static const char *name_twice(const Pass *table, const Pass *const *others, int 
   return NULL;
 }
 
-/* Takes the passes of plugin number `i`, which is open. */
+/* Registers the passes of plugin number `i`, which is open. */
 static StcStatus take_passes(StcProgram *p, int i) {
   StcContext *c = p->w.context;
   const char *path = p->options.load_passes[i], *option = option_name(c, "-load-pass", "load_passes");

@@ -1,15 +1,15 @@
-/* driver/program/row-pitch.c: how far rows of fields lie apart in the memory of plans. GPUs move whole vectors and
- * whole 16 bytes: where a row is none of these, there is room behind each, so that all rows begin at whole sectors
- * (pass pad-rows). */
+/* driver/program/row-pitch.c: the pitch of rows of fields in the memory of plans. GPUs move whole vectors and whole 16
+ * bytes: if a row is no multiple of these, rows are padded so that all begin at whole sectors (pass pad-rows). */
 #include "driver/program/program.h"
 
 #include <string.h>
 
-/* Bytes that rows are multiples of in memory: a sector, or if that is too much what vectors have. Of a field at most
- * one part of so many is left free, or so few bytes. Elements of a row that suit all kernels, at least. */
+/* SECTOR_BYTES: rows are padded to a multiple of a sector, or, if that takes too much, of a vector. LEAST_PART,
+ * FREE_BYTES: the padding is at most one LEAST_PART-th of a field, or FREE_BYTES. WHOLE_ROW: the least multiple of
+ * elements in a row that suits all kernels. */
 enum { SECTOR_BYTES = 32, LEAST_PART = 4, FREE_BYTES = 1 << 20, WHOLE_ROW = 4 };
 
-/* Bytes of the smallest element of the fields of `m` that users give and get. */
+/* The bytes of the smallest element of the fields of `m` that users can access. */
 static int least_bytes(const Module *m) {
   int least = 8;
   for (int f = 0; f < m->nfields; f++)
@@ -20,7 +20,7 @@ static int least_bytes(const Module *m) {
   return least;
 }
 
-/* Elements from one row to the next for fields of `m` on a grid of such extents. */
+/* The pitch in elements for fields of `m` on a grid with these extents. */
 static int64_t pitch_of(const Module *m, const int64_t *extents) {
   int least = least_bytes(m), x = m->grid.rank - 1;
   double rows = 1;

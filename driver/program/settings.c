@@ -1,4 +1,4 @@
-/* driver/program/settings.c: what StcOptions say, checked and taken into a program. */
+/* driver/program/settings.c: checks StcOptions and copies them into a program. */
 #include "driver/program/program.h"
 
 #include <string.h>
@@ -32,13 +32,13 @@ StcOptions options_copy(Arena *a, const StcOptions *o) {
 /* Is `s` (NULL: yes) one of the two names? */
 static bool one_of(const char *s, const char *x, const char *y) { return !s || strcmp(s, x) == 0 || strcmp(s, y) == 0; }
 
-/* The family of schedules: as asked, that which the knobs said belong to, or left open. */
+/* The family of schedules: the requested one, the one to which the given knobs belong, or open. */
 static FamilyId family_of(const StcOptions *o) {
   FamilyId asked = family_find(o->schedule), knobs = options_knobs_family(o);
   return asked > FAMILY_AUTO ? asked : knobs == FAMILY_AUTO && o->passes ? FAMILY_NONE : knobs;
 }
 
-/* Takes the schedule from the text of a plan, if there is one: it says all that there is to say. */
+/* If there is a text of a plan, takes the whole schedule from it. */
 static StcStatus plan_take(StcProgram *p) {
   const StcOptions *o = &p->options;
   if (!plan_is_text(o->schedule))
@@ -57,7 +57,7 @@ static StcStatus plan_take(StcProgram *p) {
   return STC_OK;
 }
 
-/* Checks what the options say of language, checks and optimisation. */
+/* Checks the options of language, checks and optimisation. */
 static StcStatus check_language(const StcProgram *p) {
   const StcOptions *o = &p->options;
   StcContext *c = p->w.context;
@@ -88,7 +88,7 @@ static StcStatus check_language(const StcProgram *p) {
   return STC_OK;
 }
 
-/* Checks what they say of the family of schedules and its time steps. */
+/* Checks the options of the family of schedules and its time steps. */
 static StcStatus check_family(const StcProgram *p) {
   const StcOptions *o = &p->options;
   StcContext *c = p->w.context;
@@ -104,7 +104,7 @@ static StcStatus check_family(const StcProgram *p) {
   return STC_OK;
 }
 
-/* Fills its defines from them. */
+/* Sets the program's defines from the options. */
 static StcStatus defines_take(StcProgram *p) {
   const StcOptions *o = &p->options;
   StcContext *c = p->w.context;

@@ -1,14 +1,14 @@
-/* driver/program/ticker.c: what the command is compiling, on a terminal, where that takes long. */
+/* driver/program/ticker.c: shows on a terminal what the command is compiling, if that takes long. */
 #include "driver/program/program.h"
 
 #include <stdio.h>
 #include <time.h>
 
-/* Seconds before anything is said, and between two lines. */
+/* Seconds before the first line, and between two lines. */
 #define FIRST_WORD 2.0
 #define NEXT_WORD (1.0 / 5)
 
-/* Draws the line; nothing if nothing is compiled. */
+/* Draws the line, if anything is being compiled. */
 static void draw(Working *w) {
   int of = atomic_load(&w->of), done = atomic_load(&w->done);
   if (of == 0)
@@ -29,7 +29,7 @@ void working_end(Working *w) {
     fprintf(stderr, "\r\033[K");
 }
 
-/* The thread's life. */
+/* The function of the thread. */
 static void *tick(void *arg) {
   Ticker *t = arg;
   double begun = -1;
