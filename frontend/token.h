@@ -48,10 +48,10 @@ typedef enum Tok {
   TOK_STRING
 } Tok;
 
-/* The byte that marks of include.c begin with; how deep files may include each other; the lines that marks may name. */
+/* The byte with which marks of include.c begin; the greatest depth of includes; the most lines that marks may name. */
 #define LEX_MARK '\x01'
 enum { MAX_INCLUDES = 64, MAX_LINE = 1 << 30 };
-/* A token: its text as written (arena), and whether it is the first of its line. */
+/* A token: its text as written (in the arena), and whether it is the first of its line. */
 typedef struct Token {
   Tok kind;
   Loc loc;
@@ -59,17 +59,17 @@ typedef struct Token {
   bool first;
 } Token;
 
-/* All tokens of `text`, source `file` of `d`, the last one TOK_EOF. Characters that begin no token are reported and
- * left out. */
+/* All tokens of `text`, source `file` of `d`; the last one is TOK_EOF. Characters that begin no token are reported and
+ * skipped. */
 Token *lex(Arena *a, Diags *d, int file, const char *text);
 
 /* Is it a word that begins a declaration, a statement or an expression: param, let, if, ...? */
 bool is_keyword(const char *s);
 /* Is it a keyword, a type or a built-in function, so that no program may declare it? */
 bool is_reserved(const char *s);
-/* The op that is the built-in function of that name; OP_COUNT if there is none. */
+/* The op of the built-in function of that name; OP_COUNT if there is none. */
 Opcode builtin_function(const char *s);
-/* Of the keywords and built-ins, number i; NULL beyond the last. */
+/* Number i of the keywords and built-ins; NULL if there are fewer. */
 const char *reserved_word(int i);
 
 #endif

@@ -1,8 +1,8 @@
-/* frontend/check/absorb.h: absorbing layers as written, and what the checker keeps of them (private to frontend/).
+/* frontend/check/absorb.h: absorbing layers as written, and their representation in the checker (private to frontend/).
  *
- *   parse_point.c     AbsorbDecl, and "absorb NAME" behind a region
+ *   parse_point.c     AbsorbDecl, and "absorb NAME" after a region
  *   check_absorb.c    the layer, its profiles; the derivatives of a stencil that it stretches
- *   absorb.c          what such a stencil stands for: fields of memories, their inits, stencils on slabs, pieces
+ *   absorb.c          the expansion of such a stencil: fields of memories, their inits, stencils on slabs, pieces
  */
 #ifndef STC_ABSORB_H
 #define STC_ABSORB_H
@@ -10,7 +10,7 @@
 #include "frontend/checker.h"
 #include "frontend/check/derivative.h"
 
-/* Points of a layer, the fewest and the most. */
+/* The least and the greatest number of points of a layer. */
 enum { MIN_LAYER = 4, MAX_LAYER = 64 };
 
 /* "EXPR lower" or "EXPR upper": a side of the grid, as written. */
@@ -28,20 +28,20 @@ typedef struct AbsorbDecl {
   Expr *speed, *frequency, *reflection, *kappa;
 } AbsorbDecl;
 
-/* Profiles of a layer, by what they are: of the recursion m' = b m + a d, and 1 over kappa. */
+/* The profiles of a layer: a and b of the recursion m' = b m + a d, and 1 over kappa. */
 typedef enum Profile { PROFILE_A, PROFILE_B, PROFILE_K, PROFILES } Profile;
 
-/* A layer: its points; where the grid has one; scalars of f64 for the rest, kappa NULL: it is 1. */
+/* A layer: its points; the sides of the grid that have it; scalars of f64 for the rest, kappa NULL: it is 1. */
 typedef struct Layer {
   const char *name;
   int64_t points;
   bool has[MAX_RANK][2];
   Symbol *speed, *frequency, *reflection, *kappa;
-  Symbol *damping[MAX_RANK]; /* the largest damping, by dimension; NULL: not needed so far */
+  Symbol *damping[MAX_RANK]; /* greatest damping, by dimension; NULL: not needed so far */
 } Layer;
 
-/* An array of a layer's profile in dimension `dim`: `which` of whole points or half a point ahead, behind `before`
- * points where nothing is damped, of floats of `type`. */
+/* An array of a layer's profile in dimension `dim`: profile `which` at whole points or half a point ahead, after
+ * `before` points without damping, as floats of `type`. */
 typedef struct LayerArray {
   const Layer *layer;
   Profile which;
@@ -52,9 +52,9 @@ typedef struct LayerArray {
   Expr *value;
 } LayerArray;
 
-/* A derivative that a layer stretches: what it is, written out, first where the program has it; fields of its memories
- * by side, NULL where there is no layer. Of a second derivative `first` is the memory of the first one, and `extra`
- * what that and kappa add to the first one. */
+/* A derivative that a layer stretches: its description, at its first place in the program; the fields of its memories
+ * by side, NULL where there is no layer. For a second derivative `first` is the memory of the first derivative, and
+ * `extra` what that memory and kappa add to the first derivative. */
 typedef struct Stretched {
   Difference way;
   int dim;
@@ -64,14 +64,14 @@ typedef struct Stretched {
   Symbol *memory[2], *first[2], *extra[2];
 } Stretched;
 
-/* A place of a piece's text where there is such a derivative: its number, and the first derivative that a second one's
- * memory sees. */
+/* A place of such a derivative in a piece's text: its number, and the first derivative that the memory of a second one
+ * reads. */
 typedef struct Meeting {
   int32_t number;
   Expr *first;
 } Meeting;
 
-/* A piece whose derivatives a layer stretches, and its places in the order in which they are met. */
+/* A piece whose derivatives a layer stretches, and their places in the order in which they are checked. */
 typedef struct AbsorbedPiece {
   const PieceDecl *decl;
   Box box;
@@ -79,9 +79,9 @@ typedef struct AbsorbedPiece {
   Meeting *places;
 } AbsorbedPiece;
 
-/* A stencil with absorb. While `zone` is NULL its text is checked as it stands, and noted. Then it is checked again for
- * each part of a piece: zone[d] says whether that is in the lower layer of dimension d (-1), between them (0) or in the
- * upper one (1). */
+/* A stencil with absorb. While `zone` is NULL its text is checked as written, and recorded. Then it is checked again
+ * for each part of a piece: zone[d] says whether the part is in the lower layer of dimension d (-1), between the layers
+ * (0) or in the upper one (1). */
 typedef struct Absorbing {
   const Layer *layer;
   const Decl *decl;
@@ -89,53 +89,53 @@ typedef struct Absorbing {
   Stretched *derivatives;
   int32_t npieces;
   AbsorbedPiece *pieces;
-  Loc by_hand[MAX_RANK]; /* where a neighbour is read outside of diff, line 0: nowhere */
+  Loc by_hand[MAX_RANK]; /* the place of a read of a neighbour outside of diff, line 0: none */
   const char *by_hand_name[MAX_RANK];
-  int64_t width[MAX_RANK][2]; /* points of each side that are not as the inner ones */
+  int64_t width[MAX_RANK][2]; /* by side: the number of points that differ from the inner ones */
   const int *zone;
   const AbsorbedPiece *piece;
-  int32_t met;  /* of the part in hand: places so far */
-  Expr **value; /* and by derivative: what it is there; what its memory becomes; NULL: not met */
+  int32_t met;  /* of the present part: the number of places so far */
+  Expr **value; /* by derivative: its value there; the new value of its memory; NULL: it was not met */
   Expr **next;
 } Absorbing;
 
-/* absorb NAME = ...; after the word. */
+/* Parses absorb NAME = ...; after the keyword. */
 bool parse_absorb(Parse *p);
-/* "absorb NAME" behind the region of a piece, if it is there. */
+/* Parses "absorb NAME" after the region of a piece, if it is there. */
 bool parse_absorbed(Parse *p, PieceDecl *piece);
 
 /* The layer `d`; NULL after reporting. */
 const Layer *check_layer(Checker *c, const Decl *d);
 /* Element number `index` of the profile. */
 Expr *layer_element(Checker *c, const Stretched *s, Profile which, Expr *index);
-/* The number of the element of its profile where the point is in the layer at `side`. */
+/* The number of the profile's element for the present point, which is in the layer at `side`. */
 Expr *layer_index(Checker *c, const Stretched *s, int side);
-/* What its memory in `field` becomes where it sees `seen`; and what is kept of a first derivative `seen` whose memory
- * becomes `next`: what stretching adds to it. */
+/* layer_memory: the new value of its memory in `field` for the derivative `seen`. layer_extra: what stretching adds to
+ * the first derivative `seen`, whose memory becomes `next`. */
 Expr *layer_memory(Checker *c, const Stretched *s, Symbol *field, Expr *index, Expr *seen);
 Expr *layer_extra(Checker *c, const Stretched *s, Expr *index, Expr *seen, Expr *next);
-/* The derivative `plain`, written out, as the layer of the stencil in hand has it: `s` says which it is. env and e: the
- * call; shift: where it is seen from. */
+/* The derivative `plain` as the layer of the present stencil stretches it; `s` describes it. env and e: the call;
+ * shift: the position. */
 Expr *check_absorbed(Checker *c, const Stretched *s, const Env *env, const Expr *e, const int64_t *shift);
-/* Notes that `field` is read at `off`. */
+/* Records that `field` is read at `off`. */
 void check_absorbed_read(Checker *c, Loc loc, const Symbol *field, const int64_t *off);
-/* Adds the arrays of profiles to the module, behind all that are declared. */
+/* Adds the arrays of profiles to the module, after all declared arrays. */
 void check_add_profiles(Checker *c);
-/* How the first derivative is that the memory of the second derivative `way` sees. */
+/* The first derivative that the memory of the second derivative `way` reads. */
 Difference absorbed_first(const Difference *way);
-/* The derivative `way` in dimension `dim` of what call `e` is about, seen from `shift`; or (field given) of the field
- * there. */
+/* The derivative `way` in dimension `dim` of the argument of call `e`, at `shift`; or (field given) of the field there.
+ */
 Expr *check_difference(Checker *c, const Expr *e, const Env *env, const int64_t *shift, Symbol *field,
                        const Difference *way, int dim);
 
-/* Do pieces of `d` have a layer? Then it is noted in c->absorbing that their derivatives are to be stretched. */
+/* If pieces of `d` have a layer: records in c->absorbing that their derivatives must be stretched. */
 void absorb_begin(Checker *c, const Decl *d);
-/* The text of piece `d` on `box` follows: notes that, if it has a layer. */
+/* If the next piece, `d` on `box`, has a layer, records that. */
 void absorb_piece(Checker *c, const PieceDecl *d, const Box *box);
-/* In place of `s`, checked as it stands, what it means: adds inits and stencils before it, and gives it pieces and
- * targets. */
+/* Replaces `s`, checked as written, by its expansion: adds inits and stencils before it, and gives it further pieces
+ * and targets. */
 void absorb_expand(Checker *c, CheckedStencil *s);
-/* The pieces of `d` on `box` are checked into `s` (check.c). */
+/* Checks the pieces of `d` on `box` into `s` (check.c). */
 void check_piece_on(Checker *c, const PieceDecl *d, const Box *box, CheckedStencil *s);
 
 #endif
