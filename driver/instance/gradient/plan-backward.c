@@ -1,5 +1,5 @@
-/* driver/instance/plan-backward.c: gradients by the backward program: a program of its own, made of the plan's by pass
- * transpose, on the same device. It is handed, step by step, what the forward run's fields were. */
+/* driver/instance/plan-backward.c: gradients by the backward program: a separate program, which pass transpose makes
+ * from the plan's, on the same device. Step by step it receives the fields of the forward run. */
 #include "driver/instance/gradient/gradient.h"
 #include "driver/program/program.h"
 
@@ -7,16 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The backward program of a plan, a plan of it, and what they were made for: the names of the fields that are given,
- * the params' values and the number of steps, as text. */
+/* The backward program of a plan, a plan of it, and the data for which they were made: the names of the fields that are
+ * given, the params' values and the number of steps, as text. */
 struct Backward {
   StcProgram *program;
   StcPlan *plan;
   AdjointFacts facts;
-  StcProgram *start; /* the one that undoes inits, made when first needed */
+  StcProgram *start; /* the program that undoes inits, made when first needed */
   AdjointFacts start_facts;
   char *given, *params;
-  StcPlan *of; /* whose device has the spare blocks */
+  StcPlan *of; /* the plan whose device has the spare blocks */
   SpareBlocks spare;
 };
 
@@ -34,7 +34,7 @@ void backward_free(Backward *b) {
 
 /* ---- the program */
 
-/* Makes the text of the backward program, or, where there is one, of that which undoes the inits. */
+/* Makes the text of the backward program, or, if there is one, of the program that undoes the inits. */
 static StcStatus make_text(void *arg) {
   Back *b = arg;
   StcPlan *p = b->p;
@@ -71,7 +71,7 @@ int gradient_defines(StcPlan *p, const char **defines) {
   return n;
 }
 
-/* The program's params and ADJOINT_LAST, into `defines`, which has room; how many. */
+/* Writes the program's params and ADJOINT_LAST to `defines`, which has room; returns their number. */
 static int defines_of(Back *b, const char **defines) {
   int n = gradient_defines(b->p, defines);
   defines[n++] = arena_printf(b->p->w.arena, "%s=%lld", ADJOINT_LAST, (long long)b->steps);
@@ -90,15 +90,15 @@ char *gradient_joined(int n, const char *const *texts) {
   return out;
 }
 
-/* Compiles b->text, which goes by the plan's program and `what`. Nothing is computed once where fields are new in each
- * step, though none of its own steps changes them. */
+/* Compiles b->text, which messages call by the plan's program and `what`. No field may be computed once only, because
+ * fields are new in each step although no step of this program changes them. */
 static StcStatus compile_text(Back *b, const char *what, StcProgram **out) {
   StcPlan *p = b->p;
   StcOptions o = p->program->options;
   options_open_knobs(&o);
   o.schedule = o.schedule && strcmp(o.schedule, "naive") == 0 ? "naive" : NULL;
   o.ndefines = 0;
-  o.members = 0; /* the text has them */
+  o.members = 0; /* they are already in the text */
   o.no_hoist |= b->facts.nsaved > 0 || b->facts.nafter > 0;
   const char *name = arena_printf(p->w.arena, "%s.%s.sir", p->program->name, what);
   return stc_compile_string(p->w.context, name, b->text, &o, out);
@@ -123,7 +123,7 @@ static StcStatus compile_back(Back *b, Backward *k, const char *given) {
   return k->given ? compile_text(b, "back", &k->program) : STC_MEMORY;
 }
 
-/* Makes the backward plan, or has the one that was kept begin anew. */
+/* Makes the backward plan, or lets the existing one begin again. */
 static StcStatus make_plan(void *arg) {
   Back *b = arg;
   StcPlan *p = b->p;
@@ -133,7 +133,7 @@ static StcStatus make_plan(void *arg) {
   const char **defines = ARENA_ARRAY(p->w.arena, const char *, p->program->source->nscalars + 1);
   for (int i = 0; i < b->ngiven; i++)
     names[i] = p->program->declared[b->given[i]].name;
-  for (int r = 0; r < source->nrepeats; r++) /* rounds are written out */
+  for (int r = 0; r < source->nrepeats; r++) /* rounds are unrolled */
     names[b->ngiven + r] =
         arena_printf(p->w.arena, "%lld", (long long)affine_eval(source->repeats[r].most, p->scalars, NULL));
   int n = defines_of(b, defines);
@@ -170,7 +170,7 @@ StcStatus gradient_arrays(StcPlan *from, StcPlan *to) {
   for (int i = 0; i < stc_program_array_count(to->program) && !s; i++) {
     StcFieldInfo f;
     int source = module_find_param_array(from->module, stc_program_array_name(to->program, i));
-    if (source < 0) /* of a number of all steps: give_states */
+    if (source < 0) /* a number for all steps: give_states */
       continue;
     bool handed;
     s = plan_hand_array(from, source, to, i, &handed);
@@ -187,13 +187,13 @@ StcStatus gradient_arrays(StcPlan *from, StcPlan *to) {
   return s;
 }
 
-/* The bytes of the values of the plan's scalar `name`: one, or one for each member. */
+/* The bytes of the values of the plan's scalar `name`: one value, or one for each member. */
 static size_t scalar_bytes(const StcPlan *p, const char *name) {
   const ParamArray *a = &p->module->param_arrays[module_find_param_array(p->module, name)];
   return (size_t)param_array_extent(a, p->scalars) * sizeof(double);
 }
 
-/* The values of the plan's scalar `name` into new memory at *values (malloc) if it was given some. */
+/* If the user has set the plan's scalar `name`, copies its values to new memory at *values (malloc). */
 static StcStatus take_scalar(StcPlan *p, const char *name, void **values) {
   if (!p->bound.array_given[module_find_param_array(p->module, name)])
     return STC_OK;
@@ -215,7 +215,7 @@ StcStatus gradient_scalars(StcPlan *from, StcPlan *to) {
   return s;
 }
 
-/* Gives the backward plan what scalars of the forward one were in all steps, as far as it has arrays for that. */
+/* Gives the backward plan the values that scalars of the forward plan had in all steps, if it has arrays for them. */
 static StcStatus give_scalars(Back *b, const Saved *saved) {
   StcStatus s = STC_OK;
   for (int i = 0; i < stc_program_array_count(b->program) && !s; i++) {
@@ -230,7 +230,7 @@ static StcStatus give_scalars(Back *b, const Saved *saved) {
   return s;
 }
 
-/* Hands fields of the forward plan, as they are now, to the backward one. */
+/* Copies present fields of the forward plan to the backward one. */
 static StcStatus hand_over(Back *b, int n, const AdjointField *fields) {
   StcStatus s = STC_OK;
   for (int i = 0; i < n && !s; i++) {
@@ -244,8 +244,8 @@ static StcStatus hand_over(Back *b, int n, const AdjointField *fields) {
 
 /* ---- values of losses */
 
-/* A loss was evaluated behind step `r->step` - 1 of the backward run: it is that of N + 1 - r->step steps, or at the
- * end (Loss.every 0) that of step 0. */
+/* Called when a loss was evaluated after step `r->step` - 1 of the backward run: it is that of N + 1 - r->step steps,
+ * or at the end (Loss.every 0) that of step 0. */
 static void take_loss(void *user, const StcReduction *r) {
   Back *b = user;
   const Module *m = b->p->program->source;
@@ -259,15 +259,15 @@ static void take_loss(void *user, const StcReduction *r) {
 
 /* ---- the backward run */
 
-/* What is kept of each step, `n` parts of the forward plan, and which parts of the backward one these go to: at the
- * step, and those that are to be one step later. (field -1: it does not go there.) */
+/* What is saved for each step: `n` parts of the forward plan, and the parts of the backward plan to which they are
+ * copied: with their values at the step, and at the next higher one. (field -1: there is none.) */
 typedef struct Row {
   int n;
   SavedPart *from, *now, *later;
-  bool ahead; /* some are to be one step later */
+  bool ahead; /* some are needed with their values at the next higher step */
 } Row;
 
-/* Makes a step of the plan, which nobody waits for unless its grid is cut. */
+/* Makes a step of the plan; waits for it only if the grid is cut. */
 static StcStatus one_step(StcPlan *p) {
   StcStatus s = plan_join(p);
   p->back.pending = false;
@@ -282,7 +282,7 @@ typedef struct Reverse {
   int64_t first;
 } Reverse;
 
-/* Gives the backward plan what step `w->first` + `k` reads: what fields were when N less that many steps were done. */
+/* Gives the backward plan the fields that step `w->first` + `k` reads: those after N minus that many steps. */
 static StcStatus give_step(void *user, int64_t k) {
   const Reverse *w = user;
   Back *b = w->b;
@@ -291,7 +291,7 @@ static StcStatus give_step(void *user, int64_t k) {
   return s || !w->row->ahead ? s : saved_give(w->saved, done + (number > 0), b->back, w->row->later);
 }
 
-/* Makes some of the steps in one go; *made of them, none where the host has to do something between them. */
+/* Makes some of the steps together; *made: their number, 0 if the host must do something between them. */
 static StcStatus reverse_batch(Reverse *w, int64_t *made) {
   Back *b = w->b;
   const Row *row = w->row;
@@ -306,7 +306,7 @@ static StcStatus reverse_batch(Reverse *w, int64_t *made) {
   return can ? plan_batch(b->back, &batch, made) : STC_OK;
 }
 
-/* All steps. */
+/* Makes all steps. */
 static StcStatus make_steps(Back *b, Saved *saved, const Row *row) {
   StcStatus s = STC_OK;
   int64_t made;
@@ -328,7 +328,8 @@ static StcStatus make_steps(Back *b, Saved *saved, const Row *row) {
   return s;
 }
 
-/* All of it. The values of losses are looked at in the end; until then `saved` keeps what the steps read. */
+/* Makes the whole backward run. The values of losses are read at the end; until then `saved` holds what the steps read.
+ */
 static StcStatus run_back(Back *b, Saved *saved, const Row *row) {
   stc_plan_series(b->back, take_loss, b);
   StcStatus s = plan_defer(b->back, b->steps + 1);
@@ -342,7 +343,7 @@ static StcStatus run_back(Back *b, Saved *saved, const Row *row) {
 
 /* ---- the plan before and after */
 
-/* Keeps which scalars were given values, and which. */
+/* Saves the scalars that the user has set. */
 static StcStatus keep_scalars(Back *b) {
   StcPlan *p = b->p;
   StcStatus s = STC_OK;
@@ -356,8 +357,8 @@ static StcStatus keep_scalars(Back *b) {
   return s;
 }
 
-/* Keeps what was given to the plan, so that it can begin anew: input fields stay where they are, since no step changes
- * them. */
+/* Saves the fields that the user has set, so that the plan can begin again; input fields remain, because no step
+ * changes them. */
 static StcStatus keep_given(Back *b) {
   StcPlan *p = b->p;
   StcStatus s = STC_OK;
@@ -379,7 +380,7 @@ static StcStatus keep_given(Back *b) {
   return s;
 }
 
-/* Has the plan begin anew, as it was found. */
+/* Restores the plan's former state, from which it begins again. */
 static StcStatus put_back(Back *b) {
   StcPlan *p = b->p;
   p->observers = b->observers;
@@ -402,8 +403,8 @@ static StcStatus put_back(Back *b) {
 
 /* ---- inits */
 
-/* Gives the field of the start plan that is called `name` the forward field `from` as it was before the inits: as it
- * was given, else 0. An input stays what the inits make of it: those that the start plan has set it anew. */
+/* Gives the field `name` of the start plan the value of the forward field `from` before the inits: as the user has set
+ * it, else 0. An input keeps the value that inits set; those in the start plan set it again. */
 static StcStatus give_before(Back *b, const AdjointField *x) {
   SavedPart from, to;
   if (!gradient_part(b->p, x->from, &from) || !gradient_part(b->back, x->name, &to))
@@ -420,7 +421,7 @@ static StcStatus give_before(Back *b, const AdjointField *x) {
   return s;
 }
 
-/* Adds what field `bar` of the backward program has to the derivatives at `to`. */
+/* Adds field `bar` of the backward program to the derivatives at `to`. */
 static StcStatus add_bar(Back *main, const char *bar, double *to, int64_t n) {
   int64_t m;
   double *v = derivatives_field(main, bar, &m);
@@ -430,8 +431,8 @@ static StcStatus add_bar(Back *main, const char *bar, double *to, int64_t n) {
   return v ? STC_OK : STC_MEMORY;
 }
 
-/* Gives field `x` of the start plan the derivatives that the backward run `main` has left, with those by levels that
- * became what the field is. */
+/* Gives field `x` of the start plan the derivatives from the backward run `main`, including those with respect to
+ * levels that were copied from the field. */
 static StcStatus give_bar(Back *b, Back *main, const AdjointField *x) {
   SavedPart to;
   StcStatus s = gradient_part(b->back, x->name, &to) ? STC_OK : STC_INTERNAL;
@@ -456,7 +457,7 @@ static StcStatus give_bar(Back *b, Back *main, const AdjointField *x) {
   return s;
 }
 
-/* Makes the start plan: of the program that undoes inits, compiled when it is first needed. */
+/* Makes the start plan, of the program that undoes inits, which is compiled when first needed. */
 static StcStatus make_start(void *arg) {
   Back *b = arg;
   StcPlan *p = b->p;
@@ -472,7 +473,7 @@ static StcStatus make_start(void *arg) {
   return s ? s : stc_plan_new(k->start, p->device.name, n, defines, &b->back);
 }
 
-/* Undoes the inits, behind the backward run `main`, the plan being as it was before. */
+/* Undoes the inits after the backward run `main`; the plan must be in its state before the run. */
 static StcStatus undo_inits(const Back *main) {
   Back b = *main, before = *main;
   StcStatus s = workspace_guard(&b.p->w, make_start, &b);
@@ -492,7 +493,7 @@ static StcStatus undo_inits(const Back *main) {
   return s;
 }
 
-/* Which part of the row is forward field `name`, a new one if it is none. -1: the plan has no such field. */
+/* The number of the part of the row for forward field `name`, added if it is new. -1: the plan has no such field. */
 static int part_of_row(Back *b, Row *r, const char *name) {
   SavedPart x;
   if (!gradient_part(b->p, name, &x))
@@ -508,7 +509,7 @@ static int part_of_row(Back *b, Row *r, const char *name) {
   return i;
 }
 
-/* Finds what goes to the `n` fields of the backward plan. */
+/* Finds the parts for the `n` fields of the backward plan. */
 static StcStatus fill_row(Back *b, Row *r, int n, const AdjointField *fields, SavedPart *to) {
   for (int i = 0; i < n; i++) {
     int k = part_of_row(b, r, fields[i].from);
@@ -518,7 +519,7 @@ static StcStatus fill_row(Back *b, Row *r, int n, const AdjointField *fields, Sa
   return STC_OK;
 }
 
-/* The row of the program. Its memory is to be freed. */
+/* Makes the row of the program; the caller frees its memory. */
 static StcStatus make_row(Back *b, Row *r) {
   const AdjointFacts *f = &b->facts;
   size_t room = (size_t)(f->nsaved + f->nafter) + 1;
@@ -532,7 +533,7 @@ static StcStatus make_row(Back *b, Row *r) {
   return s ? s : fill_row(b, r, f->nafter, f->after, r->later);
 }
 
-/* The forward run, and the backward one. */
+/* Makes the forward run and the backward run. */
 static StcStatus both(Back *b, int64_t memory) {
   StcPlan *p = b->p;
   Row row = {0};

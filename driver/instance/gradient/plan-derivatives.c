@@ -1,5 +1,6 @@
-/* driver/instance/plan-derivatives.c: what a backward run leaves, as derivatives by what is asked for. Those by a field
- * of f32 that one field of the backward program has are kept as they are there; others become sums of doubles. */
+/* driver/instance/plan-derivatives.c: the results of a backward run, as the requested derivatives. Those with respect
+ * to an f32 field that a single field of the backward program holds remain as they are there; others become sums of
+ * doubles. */
 #include "driver/instance/gradient/gradient.h"
 #include "driver/program/program.h"
 
@@ -8,7 +9,7 @@
 
 /* ---- derivatives by elements of launch-time arrays */
 
-/* Adds those that the last step has left to `to`, the derivatives by the `extent` elements of the array, in order of
+/* Adds those of the last step to `to`, the derivatives with respect to the `extent` elements of the array, in order of
  * the points. */
 static StcStatus add_elements(Back *b, const AdjointElements *e, int64_t extent, double *to) {
   SavedPart bar, number;
@@ -58,15 +59,15 @@ double *derivatives_field(Back *b, const char *name, int64_t *n) {
   return out;
 }
 
-/* How derivatives lie that a field of these extents has: of a dimension that the field does not have, `lacks`, all
- * points of the grid have some. */
+/* The layout of derivatives for a field with these extents: in a dimension that the field lacks (`lacks`), all points
+ * of the grid contribute. */
 typedef struct Spread {
   int rank;
   int64_t shape[MAX_RANK];
   bool lacks[MAX_RANK];
 } Spread;
 
-/* That of declared field `field` of the forward program. */
+/* The layout for declared field `field` of the forward program. */
 static Spread spread_of(const Back *b, int field) {
   const Module *m = b->p->program->source;
   const Field *f = &m->fields[b->p->program->declared[field].field], grid = {.box = m->grid};
@@ -81,7 +82,7 @@ static Spread spread_of(const Back *b, int field) {
   return s;
 }
 
-/* The point of the field that number `i` of the derivatives belongs to. */
+/* The point of the field to which number `i` of the derivatives belongs. */
 static int64_t point_of(const Spread *s, int64_t i) {
   int64_t at = 0, stride = 1;
   for (int d = s->rank - 1; d >= 0; i /= s->shape[d--])
@@ -92,8 +93,8 @@ static int64_t point_of(const Spread *s, int64_t i) {
   return at;
 }
 
-/* Adds the derivative by field `by` (of the module without composites), in field `bar`, to those by what the program
- * calls `name`, of `parts` components, if that is it. */
+/* If field `by` (of the module without composites) belongs to what the program names `name`, of `parts` components:
+ * adds the derivatives with respect to it, in field `bar`, to those at `to`. */
 static bool add_field(Back *b, const char *bar, const char *by, const char *name, int parts, double *to, int64_t room) {
   SavedPart p;
   int64_t n;
@@ -116,7 +117,7 @@ static bool add_field(Back *b, const char *bar, const char *by, const char *name
   return from != NULL;
 }
 
-/* Adds up, in the order of reductions, what all points have of the derivative by a scalar. */
+/* Adds up, in the order of reductions, the contributions of all points to the derivative with respect to a scalar. */
 static bool add_scalar(Back *b, const AdjointField *x, double *bar) {
   int64_t n, shape[MAX_RANK];
   double *v = derivatives_field(b, x->name, &n);
@@ -137,7 +138,7 @@ static bool add_scalar(Back *b, const AdjointField *x, double *bar) {
   return ok;
 }
 
-/* The derivatives by number `x` that steps update, by what it is before the first step, in the arena of the plan's
+/* The derivatives with respect to the number `x` that steps update, before the first step, in the arena of the plan's
  * call: *n of them, one for each member if each has its own. NULL after an error. */
 static const double *state_bars(Back *b, const AdjointField *x, int64_t *n) {
   StcReduction value;
@@ -148,8 +149,8 @@ static const double *state_bars(Back *b, const AdjointField *x, int64_t *n) {
   return stc_plan_scalars(b->back, x->name, bars, (size_t)*n * sizeof *bars) ? NULL : bars;
 }
 
-/* Adds the derivatives by numbers that steps update, those of all members, to those by what these are before the first
- * step. */
+/* Adds the derivatives with respect to numbers that steps update, of all members, to those with respect to their
+ * initial values. */
 static bool add_states(Back *b, double *bar) {
   for (int i = 0; i < b->facts.nstates; i++) {
     int64_t n;
@@ -163,7 +164,7 @@ static bool add_states(Back *b, double *bar) {
   return true;
 }
 
-/* The derivatives by scalar `scalar`, which each member has for itself, into those of number `i`. */
+/* Adds the derivatives with respect to scalar `scalar`, which each member has for itself, to those of number `i`. */
 static StcStatus take_members(Back *b, int i, int scalar) {
   double *to = gradient_numbers(b->g, i);
   if (!to)
@@ -180,8 +181,8 @@ static StcStatus take_members(Back *b, int i, int scalar) {
   return STC_OK;
 }
 
-/* The derivatives by all scalars, those by params among them, in the arena of the plan's call; *ok is false where
- * memory was lacking. */
+/* The derivatives with respect to all scalars, including params, in the arena of the plan's call; *ok is false if
+ * memory ran out. */
 static const double *bars_of_scalars(Back *b, bool *ok) {
   StcPlan *p = b->p;
   const Module *m = p->program->source;
@@ -193,7 +194,7 @@ static const double *bars_of_scalars(Back *b, bool *ok) {
   return bar;
 }
 
-/* The losses' sum: those of each in order of steps. */
+/* The sum of the losses: each in order of steps. */
 static double total(const Back *b) {
   const Module *m = b->p->program->source;
   double value = 0;
@@ -208,14 +209,14 @@ static double total(const Back *b) {
   return value;
 }
 
-/* Is what field `by` of the module without composites belongs to the program's field `name`? */
+/* Does field `by` of the module without composites belong to the program's field `name`? */
 static bool belongs(Back *b, const char *by, const char *name) {
   SavedPart p;
   return gradient_part(b->p, by, &p) && !strcmp(b->p->program->declared[p.field].name, name);
 }
 
-/* The part of the backward plan that has all the derivatives by field `field` of the program's source, which is a field
- * of f32, as they are to be had: `n` of them, each by a point of its own. False: there is no such part. */
+/* The part of the backward plan that holds all `n` derivatives with respect to field `field` of the program's source,
+ * an f32 field, one for each point, in their final form. False: there is no such part. */
 static bool only_part(Back *b, int field, int64_t n, SavedPart *out) {
   const Module *m = b->p->program->source;
   const char *name = m->fields[field].name;
@@ -237,7 +238,7 @@ static bool only_part(Back *b, int field, int64_t n, SavedPart *out) {
          out->bytes == n * (int64_t)sizeof(float);
 }
 
-/* The derivatives by field `field` of the program's source, into those of number `i`. */
+/* Copies the derivatives with respect to field `field` of the program's source to those of number `i`. */
 static StcStatus take_field(Back *b, int i, int field) {
   const Module *m = b->p->program->source;
   struct Gradient *g = b->g;
@@ -259,7 +260,7 @@ static StcStatus take_field(Back *b, int i, int field) {
   return ok ? STC_OK : STC_MEMORY;
 }
 
-/* Adds the derivative by a param to those of number `i`. */
+/* Adds the derivative with respect to a param to those of number `i`. */
 static bool add_param(struct Gradient *g, int i, double bar) {
   double *to = gradient_numbers(g, i);
   if (to)
@@ -286,7 +287,7 @@ StcStatus derivatives_take(void *arg) {
   return s;
 }
 
-/* Of input fields that is all. */
+/* For input fields this is everything. */
 StcStatus derivatives_add_starts(void *arg) {
   Back *b = arg;
   const Module *m = b->p->program->source;

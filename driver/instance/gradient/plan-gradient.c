@@ -1,5 +1,5 @@
-/* driver/instance/plan-gradient.c: the losses' sum of a plan's run and its derivatives: what is taken from the plan,
- * and what users get. On the reference they are computed by a tape of the run. */
+/* driver/instance/plan-gradient.c: the sum of the losses of a plan's run and its derivatives: the inputs from the plan,
+ * and the results for users. On the reference they are computed from a tape of the run. */
 #include "driver/instance/gradient/gradient.h"
 #include "driver/program/program.h"
 
@@ -30,7 +30,7 @@ void gradient_free(struct Gradient *g) {
   free(g);
 }
 
-/* How many numbers what number `i` of the gradient is to has. */
+/* The number of derivatives for number `i` of the gradient's inputs. */
 static int64_t numbers(const StcPlan *p, int i) {
   const Module *m = p->program->source;
   const By *x = &m->by[i];
@@ -46,7 +46,7 @@ double *gradient_numbers(struct Gradient *g, int i) {
     return g->of[i];
   g->of[i] = calloc((size_t)g->n[i] + 1, sizeof(double));
   for (int64_t k = 0; g->of[i] && g->single[i] && k < g->n[i]; k++)
-    g->of[i][k] = 0.0 + (double)g->single[i][k]; /* as a sum has it: -0 is 0 */
+    g->of[i][k] = 0.0 + (double)g->single[i][k]; /* like a sum: -0 becomes 0 */
   if (g->of[i]) {
     free(g->room[i]);
     g->room[i] = g->single[i];
@@ -65,7 +65,7 @@ float *gradient_singles(struct Gradient *g, int i) {
   return g->single[i];
 }
 
-/* Room for the gradient of the plan, all of it 0. NULL after reporting that there is none. */
+/* Allocates the gradient of the plan, with all derivatives 0. NULL after reporting that there is no memory. */
 static struct Gradient *make(StcPlan *p) {
   int n = p->program->source->nby;
   struct Gradient *g = calloc(1, sizeof *g);
@@ -120,7 +120,7 @@ StcStatus part_set(StcPlan *p, const SavedPart *part, const void *data) {
 
 /* ---- the reference */
 
-/* What the reference runs on: arrays of its own. */
+/* The arrays on which the reference runs. */
 typedef struct TapeArgs {
   StcPlan *p;
   int64_t steps;
@@ -170,7 +170,7 @@ static StcStatus fill_fields(TapeArgs *t) {
   return s;
 }
 
-/* The gradient by the tape. */
+/* Computes the gradient from the tape. */
 static StcStatus by_tape(void *arg) {
   TapeArgs *t = arg;
   StcPlan *p = t->p;
@@ -212,7 +212,7 @@ StcStatus gradient_may_be(StcPlan *p) {
   return cure ? STC_USAGE : STC_OK;
 }
 
-/* Is all there that the gradient needs? */
+/* Is everything available that the gradient needs? */
 static StcStatus check(void *arg) {
   StcPlan *p = arg;
   StcStatus s = gradient_may_be(p);
@@ -224,7 +224,7 @@ static StcStatus check(void *arg) {
                              p->bound.array_given, false);
 }
 
-/* Gives the plan room for its gradient, in place of the last one; programs and plans made for that are kept. */
+/* Gives the plan a new gradient in place of the last one; programs and plans for it are kept. */
 static StcStatus renew(StcPlan *p) {
   struct Gradient *old = p->gradient, *new = make(p);
   if (!new)
@@ -236,7 +236,7 @@ static StcStatus renew(StcPlan *p) {
     old->pull = NULL;
   }
   for (int i = 0; old && i < old->count && i < new->count && old->n[i] == new->n[i];
-       i++) { /* it need not be found anew */
+       i++) { /* it need not be found again */
     new->room[i] = old->single[i] ? old->single[i] : old->room[i];
     *(old->single[i] ? &old->single[i] : &old->room[i]) = NULL;
   }
@@ -264,7 +264,7 @@ StcStatus stc_plan_gradient(StcPlan *p, int64_t steps, int64_t memory, double *v
   return s;
 }
 
-/* Are there `n` derivatives by number `i`? Reports why not. */
+/* Checks that there are `n` derivatives for number `i`; reports the reason if not. */
 static StcStatus check_get(const StcPlan *p, int i, size_t n) {
   if (!p->gradient || !p->gradient->done || i < 0 || i >= p->gradient->count)
     return context_error(p->w.context, "the plan has no gradient number %d; stc_plan_gradient computes them", i),

@@ -1,5 +1,5 @@
-/* driver/instance/plan-keep.c: copies of what a plan's fields are at a step: on its device, as they lie there, as long
- * as that has room, since a copy within it is many times as fast as one to this computer; else here. */
+/* driver/instance/plan-keep.c: copies of a plan's fields at a step: on its device, in their memory layout, as long as
+ * there is room, because a copy within the device is many times as fast as one to the host; else on the host. */
 #include "driver/instance/gradient/gradient.h"
 #include "driver/program/program.h"
 
@@ -7,11 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Copies begin at multiples of so many bytes on devices with memory of their own. */
+/* Positions of copies, on devices with memory of their own, are multiples of this. */
 enum { KEPT_ALIGN = 256 };
 
-/* The slot that holds the part, and nothing else; NULL: it is in several, or in one with others, or in parts of the
- * grid. */
+/* The slot that holds exactly the part; NULL: it is in several slots, or shares one, or is in parts of the grid. */
 static Slot *part_slot(const StcPlan *p, const SavedPart *part) {
   const Declared *d = &p->program->declared[part->field];
   Home h = p->bound.homes[part->field];
@@ -20,7 +19,7 @@ static Slot *part_slot(const StcPlan *p, const SavedPart *part) {
   return field_slot(p, h.field + (part->component < 0 ? 0 : part->component));
 }
 
-/* Bytes that the slot takes in a copy. */
+/* The bytes of the slot in a copy. */
 static size_t image_bytes(const Keeper *k, const Slot *slot) {
   size_t align = k->p->device.kind->room ? KEPT_ALIGN : 1;
   return (slot->size + align - 1) / align * align;
@@ -41,11 +40,11 @@ void keeper_make(StcPlan *p, int n, SavedPart *parts, SpareBlocks *spare, Keeper
   device_room(&p->device, &out->left, &total);
   computer_room(&out->left_here, &total);
   out->left += spare ? spare->bytes : 0;
-  out->left = out->left / 4 * 3; /* others need some of it, and what computes takes more now and then */
+  out->left = out->left / 4 * 3; /* others need some of it, and computing sometimes needs more */
   out->left_here = out->left_here / 4 * 3;
 }
 
-/* Room on this computer, from and to which the device copies at full speed if there is such memory. */
+/* Host memory, of the kind with which the device copies at full speed, if there is any. */
 static StcStatus room_here(Keeper *k, KeptCopy *x, int64_t bytes) {
   Device *d = &k->p->device;
   x->pinned = d->kind->pinned_new && 2 * bytes <= k->left_here;
@@ -67,8 +66,7 @@ void spare_blocks_free(StcPlan *p, SpareBlocks *spare) {
   *spare = (SpareBlocks){0};
 }
 
-/* A spare block of `size` bytes; NULL: there is none, and then the device gets the others back, which are of other
- * sizes. */
+/* A spare block of `size` bytes; NULL: there is none, and the other spares, which have other sizes, are freed. */
 static void *take_spare(Keeper *k, size_t size) {
   SpareBlocks *s = k->spare;
   for (int i = 0; s && i < s->n; i++)
@@ -84,8 +82,8 @@ static void *take_spare(Keeper *k, size_t size) {
   return NULL;
 }
 
-/* Asks the device for a block of copies: of as many as there are blocks for if `of` are made in all, while that is a
- * small part of what is left. False: it has no room. */
+/* Allocates a block for copies on the device: for as many as there are blocks for if `of` are made in all, while that
+ * is a small fraction of the free memory. False: there is no room. */
 static bool new_block(Keeper *k, int64_t of, StcStatus *s) {
   Device *d = &k->p->device;
   int64_t n = of / (KEEPER_BLOCKS / 2) + 1;
@@ -106,7 +104,7 @@ static bool new_block(Keeper *k, int64_t of, StcStatus *s) {
   return true;
 }
 
-/* Room for a copy. */
+/* Allocates memory for a copy. */
 static StcStatus make_room(Keeper *k, KeptCopy *x, int64_t of) {
   StcStatus s = STC_OK;
   if (k->folder && k->made++ >= k->in_memory) {
@@ -124,7 +122,7 @@ static StcStatus make_room(Keeper *k, KeptCopy *x, int64_t of) {
   return s || !bytes ? s : room_here(k, x, bytes);
 }
 
-/* Copies an image of a slot as large, whose rows lie alike, to `slot`, which holds the part. */
+/* Copies the image of a slot with equal size and row layout to `slot`, which holds the part. */
 static StcStatus part_copy(StcPlan *p, const SavedPart *part, Slot *slot, const void *image) {
   StcStatus s = slot->loan ? plan_before_write(p, slot) : STC_OK;
   if (!s && slot->size)
@@ -134,7 +132,7 @@ static StcStatus part_copy(StcPlan *p, const SavedPart *part, Slot *slot, const 
   return s;
 }
 
-/* The same where rows lie otherwise than in `from`, by way of this computer. */
+/* The same if the rows have another layout than in `from`, through the host. */
 static StcStatus part_convert(const Keeper *k, const Slot *from, void *image, StcPlan *p, const SavedPart *part) {
   Slot at = {.memory = image, .size = from->size, .row = from->row, .pitch = from->pitch};
   char *values = malloc((size_t)part->bytes + 1);
@@ -160,7 +158,7 @@ StcStatus part_hand(StcPlan *from, const SavedPart *part, StcPlan *to, const Sav
   return s;
 }
 
-/* Copies a part to `p` from its image, which lies as slot `from`. */
+/* Copies a part to `p` from its image, which has the layout of slot `from`. */
 static StcStatus give_image(const Keeper *k, const Slot *from, void *image, StcPlan *p, const SavedPart *part) {
   Slot *slot = part_slot(p, part);
   if (slot && slot->size == from->size && slot->row == from->row && slot->pitch == from->pitch)
@@ -168,7 +166,7 @@ static StcStatus give_image(const Keeper *k, const Slot *from, void *image, StcP
   return part_convert(k, from, image, p, part);
 }
 
-/* Copies those parts of the keeper's plan that have an image, and are not there already, all in one go. */
+/* Copies those parts of the keeper's plan that have an image, and are not there already, all together. */
 static StcStatus take_images(const Keeper *k, char *image) {
   Device *d = &k->p->device;
   Copying *list = calloc((size_t)k->n + 1, sizeof *list);
@@ -184,7 +182,7 @@ static StcStatus take_images(const Keeper *k, char *image) {
   return s;
 }
 
-/* Copies all parts of `p`, which is the keeper's plan if `out`, to the copy or from there. */
+/* Copies all parts of `p` (the keeper's plan if `out`) to the copy or from it. */
 static StcStatus copy_parts(const Keeper *k, const KeptCopy *x, StcPlan *p, const SavedPart *parts, bool out) {
   char *image = x->image, *here = x->here;
   StcStatus s = out && image ? take_images(k, image) : STC_OK;
@@ -202,7 +200,7 @@ static StcStatus copy_parts(const Keeper *k, const KeptCopy *x, StcPlan *p, cons
   return s;
 }
 
-/* The same for a copy in the file, by way of this computer's memory. */
+/* The same for a copy in the file, through host memory. */
 static StcStatus copy_filed(const Keeper *k, const KeptCopy *x, StcPlan *p, const SavedPart *parts, bool out) {
   StcContext *c = k->p->w.context;
   KeptCopy between = {.here = malloc((size_t)k->dense + 1)};
@@ -242,7 +240,7 @@ StcStatus kept_give(const Keeper *k, const KeptCopy *x, StcPlan *to, const Saved
   return x->place ? copy_filed(k, x, to, parts, false) : copy_parts(k, x, to, parts, false);
 }
 
-/* May the slot be in memory that is not its own? */
+/* May the slot use other memory than its own? */
 static bool is_lendable(const Slot *slot) {
   return !slot->lead && !slot->foreign && !slot->loan && !slot->shown && slot->memory;
 }
@@ -259,7 +257,7 @@ bool kept_are_lent(const Keeper *k, const StcPlan *to, const SavedPart *parts) {
   return lent;
 }
 
-/* Has `slot` be in memory `image`, its own being kept in `l`. False: it may not. */
+/* Lets `slot` use memory `image`; `l` keeps its own. False: it may not. */
 static bool lend(LentSlots *l, Slot *slot, void *image) {
   int i = 0;
   while (i < l->n && l->of[i].slot != slot)
@@ -275,7 +273,7 @@ static bool lend(LentSlots *l, Slot *slot, void *image) {
   return true;
 }
 
-/* Has all of them be in their own memory again. */
+/* Returns all of these slots to their own memory. */
 static void return_lent(LentSlots *l) {
   for (int i = 0; i < l->n; i++)
     l->of[i].slot->memory = l->of[i].own;
@@ -283,8 +281,8 @@ static void return_lent(LentSlots *l) {
   *l = (LentSlots){0};
 }
 
-/* Do all blocks of the plan's kernels set what they are for in every step? Those of tiles that are left out, as masks
- * say, leave it as it is in both of a field's buffers. */
+/* Do all blocks of the plan's kernels set all of their points in every step? Those for tiles that are left out because
+ * of masks do not: such tiles keep their values in both of a field's buffers. */
 static bool sets_all(const Module *m) {
   bool all = true;
   for (int i = 0; i < m->nkernels; i++)
@@ -292,7 +290,7 @@ static bool sets_all(const Module *m) {
   return all;
 }
 
-/* The buffer of the plan's kernels that is what field `field` is now, -1: none. */
+/* The buffer of the plan's kernels that is the present memory of field `field`; -1: none. */
 static int field_buffer(const Module *m, int field) {
   for (int b = 0; b < m->nbuffers; b++)
     if (m->buffers[b].kind == BUFFER_FIELD && m->buffers[b].copy == 0 && m->buffers[b].field == field)
@@ -326,9 +324,9 @@ static bool writes_slot(const StcPlan *p, const HostSeq *seq, int32_t slot) {
   return writes;
 }
 
-/* Has slots that are in a copy's memory, and that the sequence writes to, be in their own again, so that the copy stays
- * as it is: a step may change a field where it lies, or keep what is between two launches where the field of two steps
- * ago is. In order with launches; with the field's value where it holds one. */
+/* Returns slots that use a copy's memory, and to which the sequence writes, to their own memory, so that the copy does
+ * not change: a step may change a field in place, or store intermediate values in the memory of the field two steps
+ * ago. In order with launches; with the field's value if the slot holds one. */
 static StcStatus keep_written(Keeper *k, const HostSeq *seq) {
   StcPlan *p = k->p;
   LentSlots *l = &k->writing;
@@ -388,8 +386,8 @@ StcStatus kept_lend_end(Keeper *k, bool copy) {
   return s;
 }
 
-/* Has the slots of those parts of `to` that are asked for be in their own memory; others may be lent still, one step's
- * and the next one's copies being given in turn. */
+/* Returns the slots of the requested parts of `to` to their own memory; others may remain lent, because the copies of a
+ * step and of the next one are given in turn. */
 static void take_back(Keeper *k, StcPlan *to, const SavedPart *parts) {
   for (int i = 0; i < k->n; i++) {
     Slot *slot = parts[i].field >= 0 ? part_slot(to, &parts[i]) : NULL;
@@ -433,8 +431,8 @@ void kept_free(const Keeper *k, KeptCopy *x) {
   *x = (KeptCopy){0};
 }
 
-/* Leaves the keeper's blocks to the next one if they are no more than half of what the device has, and it has memory of
- * its own. */
+/* Keeps the keeper's blocks for the next one, if they are at most half of the device's memory, and the device has
+ * memory of its own. */
 static void leave_blocks(Keeper *k) {
   double left, total, bytes = 0;
   SpareBlocks *s = k->spare;

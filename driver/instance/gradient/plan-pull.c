@@ -1,6 +1,6 @@
-/* driver/instance/plan-pull.c: derivatives by what fields are at the end of a run, handed back to what it begins with:
- * the gradient of the program that pass transpose makes for it (passes/transpose/pull.c), by a plan of its own that is
- * given what this one was. */
+/* driver/instance/plan-pull.c: propagates given derivatives with respect to the final fields of a run back to its
+ * inputs: the gradient of the program that pass transpose makes for this (passes/transpose/pull.c), by a plan of its
+ * own that gets the same values as this one. */
 #include "driver/instance/gradient/gradient.h"
 #include "driver/program/program.h"
 #include "passes/transpose/transpose.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* names, params: what the program and the plan were made for, as text. */
+/* names, params: the data for which the program and the plan were made, as text. */
 struct Pull {
   StcProgram *program;
   StcPlan *plan;
@@ -25,7 +25,7 @@ void pull_free(Pull *k) {
   free(k);
 }
 
-/* The call. text: the program's. */
+/* The arguments of the call. text: that of the program. */
 typedef struct PullArgs {
   StcPlan *p;
   Pull *pull;
@@ -37,7 +37,7 @@ typedef struct PullArgs {
 
 /* ---- the program and its plan */
 
-/* Makes the program's text, after looking whether it has a gradient, so that messages are about what users wrote. */
+/* Makes the program's text, after checking whether it has a gradient, so that messages are about the user's text. */
 static StcStatus make_text(PullArgs *a) {
   StcPlan *p = a->p;
   PassContext c = {.arena = p->w.arena, .diags = p->w.diags, .loaded = p->program->loaded, .run = passes_run};
@@ -51,7 +51,7 @@ static StcStatus make_text(PullArgs *a) {
   return STC_OK;
 }
 
-/* All names of the call, with a mark between those of fields and what derivatives are by. */
+/* All names of the call, with a separator between fields and the inputs of the derivatives. */
 static char *names_of(const PullArgs *a) {
   const char **names = ARENA_ARRAY(a->p->w.arena, const char *, a->nof + a->nto + 1);
   int n = 0;
@@ -63,7 +63,7 @@ static char *names_of(const PullArgs *a) {
   return gradient_joined(n, names);
 }
 
-/* Compiles the program, unless it is there already. */
+/* Compiles the program, unless it exists. */
 static StcStatus make_program(PullArgs *a) {
   StcPlan *p = a->p;
   Pull *k = a->pull;
@@ -83,12 +83,12 @@ static StcStatus make_program(PullArgs *a) {
     return s;
   StcOptions o = p->program->options;
   o.ndefines = 0;
-  o.members = 0; /* the text has them */
+  o.members = 0; /* they are already in the text */
   return stc_compile_string(p->w.context, arena_printf(p->w.arena, "%s.pull.sir", p->program->name), a->text, &o,
                             &k->program);
 }
 
-/* Makes the plan, or has the one that was kept begin anew. */
+/* Makes the plan, or lets the existing one begin again. */
 static StcStatus make_plan(void *arg) {
   PullArgs *a = arg;
   StcPlan *p = a->p;
@@ -131,7 +131,7 @@ static StcStatus copy_given(StcPlan *p, StcPlan *to) {
   return s;
 }
 
-/* Gives it the derivatives by fields at the end. */
+/* Gives it the derivatives with respect to the final fields. */
 static StcStatus set_bars(const PullArgs *a) {
   StcPlan *to = a->pull->plan;
   StcStatus s = STC_OK;
@@ -147,7 +147,8 @@ static StcStatus set_bars(const PullArgs *a) {
   return s;
 }
 
-/* Reports an older level among NAMES that nobody set, so that it becomes what its field is before the first step. */
+/* Reports an older level among NAMES that nobody has set, so that it becomes a copy of its field before the first step.
+ */
 static StcStatus check_levels(const PullArgs *a) {
   const Module *m = a->p->program->source;
   for (int i = 0; i < a->nto; i++) {
@@ -163,7 +164,7 @@ static StcStatus check_levels(const PullArgs *a) {
   return STC_OK;
 }
 
-/* Has what plan `from` has computed be the gradient of `p`. */
+/* Makes the results of plan `from` the gradient of `p`. */
 static void take_over(StcPlan *p, StcPlan *from) {
   struct Gradient *g = p->gradient, *of = from->gradient;
   for (int i = 0; i < g->count; i++)

@@ -1,8 +1,8 @@
-/* driver/instance/plan-saved.c: what fields were at each step of a run: all of it kept (plan-keep.c), or, where that is
- * too much, for a segment of steps at a time. Each segment is made again from a snapshot of the whole state: the last
- * one before it. Once the segments behind a snapshot are done its room is free for another, nearer to the next one,
- * where the schedule of A. Griewank and A. Walther ("Algorithm 799: revolve", 2000) has it: there are no fewer steps to
- * be made with that many. */
+/* driver/instance/plan-saved.c: the values of fields at each step of a run: all of them saved (plan-keep.c), or, if
+ * that is too much, those of a segment of steps at a time. Each segment is recomputed from a snapshot of the whole
+ * state: the last one before it. When the segments after a snapshot are done, its memory is free for another one,
+ * nearer to the next segment, at the place that the schedule of A. Griewank and A. Walther ("Algorithm 799: revolve",
+ * 2000) gives: no other schedule makes fewer steps with that many snapshots. */
 #include "driver/instance/gradient/gradient.h"
 #include "driver/instance/runner.h"
 #include "driver/program/program.h"
@@ -16,12 +16,11 @@ typedef struct Snapshot {
   KeptCopy copy;
 } Snapshot;
 
-/* rows: of what is asked for. state: of what a run needs to go on. Segment i is the steps from i * length on, `length`
- * of them. kept[k] is what was asked for at step `first` + k, for the segment at hand, and `ahead` steps behind it.
- * snapshots: `depth` of them,
- * there may be `most`, none where there is one segment; in order of segments. scalars: by scalar that is kept from step
- * to step, `nkept` of them, and behind them by what is reduced between steps, what it was when 0 .. steps steps were
- * done, width[i] numbers each: one, or one for each member. fresh: nobody has waited for the copies of the segment. */
+/* rows: the saved parts. state: the parts that a run needs to continue. Segment i is the `length` steps from i * length
+ * on. kept[k]: the values at step `first` + k, for the present segment and `ahead` steps after it. snapshots: `depth`
+ * of them, in order of segments; there may be `most`; none if there is one segment. scalars: for each of `nkept` kept
+ * scalars, and after them for each reduction between steps, its values after 0 .. steps steps, width[i] numbers each:
+ * one, or one for each member. fresh: nobody has waited for the copies of the segment. */
 struct Saved {
   StcPlan *p;
   bool fresh;
@@ -34,7 +33,7 @@ struct Saved {
   int64_t **scalars, *width;
 };
 
-/* Frees what is known of scalars. */
+/* Frees the values of scalars. */
 static void free_scalars(Saved *s) {
   for (int i = 0; s->scalars && i < s->nscalars; i++)
     free(s->scalars[i]);
@@ -51,7 +50,7 @@ void saved_free(Saved *s) {
   free(s);
 }
 
-/* Finds what a run needs to go on: all fields that steps may change. */
+/* Finds the parts that a run needs to continue: all fields that steps may change. */
 static StcStatus find_state(Saved *s) {
   StcPlan *p = s->p;
   int n = 0, components = 0;
@@ -77,7 +76,7 @@ static StcStatus find_state(Saved *s) {
 
 /* ---- the schedule */
 
-/* How many ways there are to choose k of n, or more than anybody has segments. */
+/* The number of ways to choose k of n, or a number greater than that of any segments. */
 static double choices(int64_t n, int64_t k) {
   double c = 1;
   for (int64_t i = 1; i <= k && c < 1e15; i++)
@@ -85,7 +84,7 @@ static double choices(int64_t n, int64_t k) {
   return c;
 }
 
-/* How often each of `n` segments is passed at most on the way to others behind it, with so many snapshots. */
+/* The most times that each of `n` segments is recomputed on the way to later ones, with this number of snapshots. */
 static int64_t passes_of(int64_t n, int64_t snapshots) {
   int64_t t = 1;
   while (choices(snapshots + t, snapshots < t ? snapshots : t) < (double)n)
@@ -93,13 +92,14 @@ static int64_t passes_of(int64_t n, int64_t snapshots) {
   return t;
 }
 
-/* Segments that are passed by in all, from the first step on until all have been made for themselves. */
+/* The total number of segments that are recomputed on the way, from the first step until all segments have been
+ * processed. */
 static double passed(int64_t n, int64_t snapshots) {
   int64_t t = passes_of(n, snapshots);
   return n < 2 ? 0 : (double)t * (double)n - choices(snapshots + t, snapshots + 1 < t ? snapshots + 1 : t - 1);
 }
 
-/* Of `n` segments, at whose start there is a snapshot, one of `snapshots`: at which the next one is. */
+/* The segment of the next snapshot, for `n` segments with a snapshot at the start, which is one of `snapshots`. */
 static int64_t next_of(int64_t n, int64_t snapshots) {
   int64_t t = passes_of(n, snapshots);
   double behind = choices(snapshots - 1 + t, snapshots - 1 < t ? snapshots - 1 : t);
@@ -129,11 +129,11 @@ bool saved_choose_filed(double row, double state, bool ahead, int64_t steps, dou
   bool found = saved_choose(row, state, ahead, steps, room, out);
   *in_memory = found ? out->snapshots : 0;
   if (found && (out->length > steps || out->snapshots > steps / out->length))
-    return true; /* as seldom as with files */
+    return true; /* as rarely as with files */
   int64_t fewest = INT64_MAX;
   for (int64_t k = 1; k <= steps && (double)(k + ahead) * row + state <= room; k++) {
     int64_t n = steps / k + 1;
-    double left = (room - (double)(k + ahead) * row) / (state > 0 ? state : 1) - 1; /* one is on its way */
+    double left = (room - (double)(k + ahead) * row) / (state > 0 ? state : 1) - 1; /* one is in flight */
     int64_t here = left < (double)n ? (int64_t)left : n;
     if (n - here > fewest)
       continue;
@@ -144,8 +144,7 @@ bool saved_choose_filed(double row, double state, bool ahead, int64_t steps, dou
   return fewest < INT64_MAX;
 }
 
-/* Chooses the length of segments and the number of snapshots. memory 0: there is as much as the device and this
- * computer have. */
+/* Chooses the length of segments and the number of snapshots. memory 0: use as much as the device and the host have. */
 static StcStatus choose(Saved *s, int64_t memory) {
   double room = memory ? (double)memory : s->p->device.kind->room ? s->rows.left + s->rows.left_here : s->rows.left;
   double row = (double)s->rows.bytes, state = (double)s->state.bytes;
@@ -167,8 +166,8 @@ static StcStatus choose(Saved *s, int64_t memory) {
 
 /* ---- the run */
 
-/* The name of number `i` of what the step reads and does not come from fields: scalars that are kept, and behind them
- * what is reduced between steps. NULL: beyond the last. */
+/* The name of number `i` of the values that steps read and that are no fields: scalars that are kept, and after them
+ * reductions between steps. NULL: there are fewer. */
 static const char *number_name(const StcPlan *p, int i) {
   int n = 0;
   while (stc_program_scalar(p->program, n))
@@ -178,7 +177,7 @@ static const char *number_name(const StcPlan *p, int i) {
                                           : NULL;
 }
 
-/* Does a stencil or an update of `m` read what is reduced between steps? */
+/* Does a stencil or an update of `m` read the value of a reduction between steps? */
 static bool body_reads_reduced(const Module *m, const Block *b) {
   bool any = false;
   for (const Op *op = b->first; op; op = op->next)
@@ -195,7 +194,7 @@ static bool reads_reduced(const Module *m) {
   return any;
 }
 
-/* Notes what the scalars are that are kept, the plan being at step `step`; gives them to it. */
+/* note_scalars: saves the values of kept scalars at step `step`. put_scalars: gives them to the plan. */
 static StcStatus note_scalars(Saved *s, int64_t step) {
   StcStatus status = STC_OK;
   for (int i = 0; i < s->nscalars && !status; i++) {
@@ -232,7 +231,7 @@ const void *saved_scalar(const Saved *s, const char *name, size_t *bytes) {
   return NULL;
 }
 
-/* Makes room for what all scalars are in all steps, and notes what they are before the first. */
+/* Allocates memory for all scalars in all steps, and saves their values before the first step. */
 static StcStatus begin_scalars(Saved *s) {
   StcReduction x;
   while (stc_program_scalar(s->p->program, s->nkept))
@@ -250,12 +249,12 @@ static StcStatus begin_scalars(Saved *s) {
   return status ? status : note_scalars(s, 0);
 }
 
-/* Makes `n` steps, and notes the scalars behind each of them. */
+/* Makes `n` steps, and saves the scalars after each of them. */
 static StcStatus make_steps(Saved *s, int64_t n) {
   if (!s->nscalars) {
     StcStatus ready = plan_join(s->p);
     s->p->back.pending = false;
-    return ready ? ready : plan_run_steps(s->p, n, s->p->split != NULL, NULL); /* copies stand behind it */
+    return ready ? ready : plan_run_steps(s->p, n, s->p->split != NULL, NULL); /* copies follow it */
   }
   StcStatus status = STC_OK;
   for (int64_t k = 0; k < n && !status; k++) {
@@ -266,27 +265,27 @@ static StcStatus make_steps(Saved *s, int64_t n) {
   return status;
 }
 
-/* The `n` steps of a batch (plan-batch.c), whose first one's copy is number `from` of the segment's. */
+/* The `n` steps of a batch (plan-batch.c); the copy of the first is number `from` of the segment's. */
 typedef struct Filling {
   Saved *s;
   int64_t from, n;
 } Filling;
 
-/* Has step number `k` of the batch write what it can to where it is to be kept. */
+/* Lets step number `k` of the batch write directly to the memory of its copy, as far as possible. */
 static StcStatus lend_before(void *user, int64_t k) {
   const Filling *x = user;
   return kept_lend_next(&x->s->rows, plan_next_sequence(x->s->p, 1), &x->s->kept[x->from + k]);
 }
 
-/* Keeps what step number `k` of the batch has left. */
+/* Copies the results of step number `k` of the batch. */
 static StcStatus take_behind(void *user, int64_t k) {
   const Filling *x = user;
   StcStatus s = kept_take(&x->s->rows, &x->s->kept[x->from + k], x->s->length + x->s->ahead);
   return s || k < x->n - 1 ? s : kept_lend_end(&x->s->rows, true);
 }
 
-/* Makes some steps in one go, at most `most`, and keeps what they leave, from copy number `from` of the segment on;
- * *made of them, none where copies or scalars make the host wait. */
+/* Makes at most `most` steps together, and saves their results, from copy number `from` of the segment on; *made: their
+ * number, 0 if copies or scalars make the host wait. */
 static StcStatus fill_batch(Saved *s, int64_t from, int64_t most, int64_t *made) {
   int64_t n = s->nscalars ? 0 : plan_batch_steps(s->p, most);
   Filling x = {s, from, n};
@@ -299,11 +298,11 @@ static StcStatus fill_batch(Saved *s, int64_t from, int64_t most, int64_t *made)
     n = status || kept_is_queued(&s->rows, copy, NULL, NULL) ? n : 0;
   }
   status = status || !n ? status : plan_batch(s->p, &b, made);
-  StcStatus ended = kept_lend_end(&s->rows, false); /* where the batch ended before its time */
+  StcStatus ended = kept_lend_end(&s->rows, false); /* if the batch ended early */
   return status ? status : ended;
 }
 
-/* Runs the plan from step `first`, where it is, to step `last`, and keeps what it passes by and where it ends. */
+/* Runs the plan from its present step `first` to step `last`, and saves the values at all of these. */
 static StcStatus fill_rows(Saved *s, int64_t first, int64_t last) {
   StcStatus status = kept_take(&s->rows, &s->kept[0], s->length + s->ahead);
   int64_t made;
@@ -327,8 +326,8 @@ static StcStatus take_snapshot(Saved *s, int64_t at) {
   return kept_take(&s->state, &x->copy, s->most);
 }
 
-/* Has the plan be at the start of segment `to`, from the last snapshot before it on, and takes further ones on the way.
- */
+/* Moves the plan to the start of segment `to`, from the last snapshot before it, and takes further snapshots on the
+ * way. */
 static StcStatus seek(Saved *s, int64_t to) {
   StcStatus status = STC_OK;
   while (s->depth && s->snapshots[s->depth - 1].segment > to)
@@ -349,7 +348,7 @@ static StcStatus seek(Saved *s, int64_t to) {
   return status;
 }
 
-/* The run, from step 0 to the last. */
+/* Makes the run, from step 0 to the last. */
 static StcStatus run(Saved *s) {
   int64_t last = s->steps / s->length;
   StcStatus begun = begin_scalars(s);
@@ -382,7 +381,7 @@ StcStatus saved_make(StcPlan *p, int n, const SavedPart *parts, bool ahead, int6
   return status ? status : run(s);
 }
 
-/* Does what the one plan puts into its device follow what the other one has put there, without a wait? */
+/* Does later work of one plan's device follow earlier work of the other's without waiting? */
 static bool in_order(StcPlan *a, StcPlan *b) {
   const DeviceKind *kind = a->device.kind;
   void *x, *y;
@@ -395,7 +394,7 @@ StcStatus saved_give(Saved *s, int64_t step, StcPlan *to, const SavedPart *parts
   bool ordered = (s->fresh || step < s->first) && in_order(s->p, to);
   if (step < s->first) {
     if (!to->split && !to->device.kind->whole && !ordered)
-      status = to->device.kind->wait(&to->device); /* it may read what is made anew */
+      status = to->device.kind->wait(&to->device); /* it may read values that are recomputed */
     status = status ? status : seek(s, step / s->length);
     if (!status)
       status = fill_rows(s, step / s->length * s->length, step + s->ahead);

@@ -1,6 +1,5 @@
-/* driver/instance/gradient/plan-scratch.c: a file on this computer's disk for copies of what a run's
- * fields were. It loses its name as soon as it is there, so that nothing is left of it behind the process, however
- * that ends. */
+/* driver/instance/gradient/plan-scratch.c: a file on the host's disk for copies of a run's fields. Its name is removed
+ * as soon as it exists, so that nothing remains after the process, however that ends. */
 #include "driver/files/files.h"
 #include "driver/instance/gradient/gradient.h"
 
@@ -35,7 +34,7 @@ StcStatus scratch_open(StcContext *c, const char *folder, int *file) {
   return context_error(c, "no file for the gradient's snapshots can be made in %s: %s", folder, strerror(why)), STC_IO;
 }
 
-/* What has failed with a copy, as errno says. */
+/* Reports a failure with a copy, as described by errno. */
 static StcStatus failed(StcContext *c, int64_t bytes, const char *how) {
   return context_error(c, "a snapshot of the gradient's, of %lld bytes, cannot be %s: %s", (long long)bytes, how,
                        strerror(errno)),

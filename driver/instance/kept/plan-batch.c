@@ -1,14 +1,14 @@
-/* driver/instance/kept/plan-batch.c: several steps made in one go though memory that they read or write changes from
- * step to step: their launches, and what is copied between them, are kept by the device, in place of those of the batch
- * before, and made together. So neither the host's launches nor its events hold the device up. */
+/* driver/instance/kept/plan-batch.c: makes several steps together although memory that they read or write changes from
+ * step to step: the device records their launches, and the copies between them, in place of those of the batch before,
+ * and replays them together. So neither the host's launches nor its events delay the device. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "ir/run/host-run.h"
 
-/* How many launches a batch has, about. */
+/* The approximate number of launches of a batch. */
 enum { BATCH_LAUNCHES = 64 };
 
-/* Launches of a step, those of what is reduced behind it among them. */
+/* The launches of a step, including those of reductions after it. */
 static int64_t step_launches(const StcPlan *p, const HostSeq *seq) {
   const Module *m = p->build->code.module;
   int64_t n = 0;
@@ -19,8 +19,8 @@ static int64_t step_launches(const StcPlan *p, const HostSeq *seq) {
   return n;
 }
 
-/* Do steps neither wait for the device nor change what is done between them? That is so once one step has been made.
- * Their sequence, or NULL. */
+/* Can steps be made without waiting for the device and without changes to the work between them? That is so once one
+ * step has been made. Returns their sequence, or NULL. */
 static const HostSeq *batch_sequence(StcPlan *p) {
   const DeviceKind *kind = p->device.kind;
   if (p->split || !p->build || kind->whole || !kind->record || !kind->renew || p->run.replay.impossible ||
@@ -43,7 +43,7 @@ int64_t plan_batch_steps(StcPlan *p, int64_t most) {
   return steps < 2 ? 0 : steps;
 }
 
-/* Does kernel `k` touch buffer `buffer`; does it write it? */
+/* Does kernel `k` access buffer `buffer`? *writes: does it write it? */
 static bool touches(const Kernel *k, int buffer, bool *writes) {
   bool any = false;
   *writes = false;
@@ -55,7 +55,8 @@ static bool touches(const Kernel *k, int buffer, bool *writes) {
   return any;
 }
 
-/* Does what kernel `k` reads stay as it is, and what it writes unread, while the step's operation `op` is made? */
+/* While the step's operation `op` runs, is everything that kernel `k` reads unchanged, and everything that it writes
+ * unread? */
 static bool is_apart(const Module *m, const Kernel *k, const HostOp *op) {
   bool apart = op->kind != HOST_REPEAT, writes;
   for (int i = 0; i < k->nargs && apart; i++) {
@@ -68,7 +69,7 @@ static bool is_apart(const Module *m, const Kernel *k, const HostOp *op) {
   return apart;
 }
 
-/* Are there launches beside others in the step, so that the device is ready for them? */
+/* Has the step launches beside others, so that the device is prepared for them? */
 static bool has_beside(const HostSeq *seq) {
   bool any = false;
   for (int i = 0; i < seq->nops; i++)
@@ -76,8 +77,8 @@ static bool has_beside(const HostSeq *seq) {
   return any;
 }
 
-/* Can all that is reduced behind steps be so at once, before them: each by one launch, of what no step changes, into a
- * place of its own for each step? */
+/* Can all reductions after the steps be made together before them? Each must be one launch that reads only values that
+ * no step changes, and store to a place of its own for each step. */
 static bool reduces_at_once(const StcPlan *p, const HostSeq *seq) {
   const Module *m = p->build->code.module;
   bool can = p->device.kind->fork && m->nreductions && !m->nupdates && p->run.deferred.memory && has_beside(seq);
@@ -93,15 +94,14 @@ static bool reduces_at_once(const StcPlan *p, const HostSeq *seq) {
   return can;
 }
 
-/* What is kept: so many runs of the sequence, each with what is reduced behind it, and what the batch has between them.
- */
+/* What is recorded: a number of runs of the sequence, each with its reductions, and the batch's work between them. */
 typedef struct Steps {
   const HostSeq *seq;
   int64_t n;
   const StepBatch *batch;
 } Steps;
 
-/* Reduces what is due behind all of them, launches beside each other. */
+/* Makes the reductions that are due after all these steps, in launches beside each other. */
 static StcStatus reduce_at_once(StcPlan *p, const Steps *x) {
   HostRun h = plan_host(p);
   int64_t done = p->run.done;
@@ -119,7 +119,7 @@ static StcStatus reduce_at_once(StcPlan *p, const Steps *x) {
   return s ? s : p->device.kind->join(&p->device);
 }
 
-/* Makes them (plan_keep_anew). */
+/* Makes the steps (plan_keep_anew). */
 static StcStatus make_steps(StcPlan *p, void *user) {
   const Steps *x = user;
   const StepBatch *b = x->batch;
@@ -135,7 +135,7 @@ static StcStatus make_steps(StcPlan *p, void *user) {
   return s;
 }
 
-/* The place for launches of so many steps from here on, by which reductions are due behind which of them. */
+/* The recording for `steps` steps from here on, according to which reductions are due after which of them. */
 static void **place_of(StcPlan *p, int64_t steps) {
   const Module *m = p->build->code.module;
   uint64_t due = (uint64_t)steps;
@@ -153,7 +153,7 @@ static void **place_of(StcPlan *p, int64_t steps) {
   return &x->kept;
 }
 
-/* What plan_batch hands to its guarded part. */
+/* The arguments of plan_batch's guarded function. */
 typedef struct BatchArgs {
   StcPlan *p;
   const StepBatch *batch;

@@ -1,5 +1,5 @@
-/* driver/instance/kept/plan-kept.c: what a device keeps of a plan's launches (kept.h): found again from the buffers as
- * they are, and given back where launches may be others. */
+/* driver/instance/kept/plan-kept.c: the recordings of a plan's launches on a device (kept.h): finds them by the present
+ * state of the buffers, and frees them when launches may differ. */
 #include "driver/instance/instance.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ Recording *plan_find_recording(const StcPlan *p, const HostSeq *seq, int64_t mos
   return best;
 }
 
-/* Lets go what it keeps of loops; how long they take is looked at anew. */
+/* Frees recorded loops; their times are measured again. */
 static void forget_loops(StcPlan *p) {
   for (KeptLoop *k = p->run.replay.loops; k; k = k->next)
     p->device.kind->loops->forget(&p->device, k->kept);

@@ -1,6 +1,6 @@
-/* driver/instance/kept/plan-loops.c: rounds of a repeat that the device makes by itself until its `until` holds, where
- * it can (DeviceKind.loops): nobody waits for a number every few rounds then. The rounds up to an evaluation are one
- * part of what the device keeps, or two in turn where they leave buffers exchanged. */
+/* driver/instance/kept/plan-loops.c: rounds of a repeat that the device makes by itself until its `until` holds, if it
+ * can (DeviceKind.loops): then nobody waits for a number every few rounds. The rounds up to an evaluation are one part
+ * of the recording, or two in turn if they leave buffers exchanged. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 #include "ir/run/host-run.h"
@@ -8,20 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* To have the device keep a loop takes some KEEP_MS milliseconds, and saves SAVED_US
- * microseconds a launch (H200, 2026-11-29): so it is asked when what is left of the run is expected to have launches
- * for twice as much, by the steps so far, or, where nothing says what is left, behind SURE_S seconds of launches by the
- * host, of which that is a fiftieth. The host makes FIRST_LAUNCHES anyway; where launches take SHORT_US microseconds
- * and more on an average there is nothing to save. A part has MOST_LAUNCHES at most: more take longer than nobody may
- * stop them, and make graphs that are large, where waiting for a number costs little. A run of what is kept is to take
- * about RUN_MS milliseconds, as nothing can stop it; where the fewest parts take LONG_MS the host makes them. */
+/* To record a loop takes about KEEP_MS milliseconds, and saves SAVED_US microseconds for each launch (H200,
+ * 2026-11-29). So a loop is recorded when the rest of the run is expected, from the steps so far, to have launches for
+ * twice that; or, if nothing indicates the rest, after SURE_S seconds of launches by the host, of which recording takes
+ * a fiftieth. The host makes FIRST_LAUNCHES in any case; if launches take SHORT_US microseconds or more on average,
+ * nothing can be saved. A part has at most MOST_LAUNCHES: with more it would run longer than a run may be without a
+ * stop, and the graph would be large, while waiting for a number would cost little. A run of the recording should take
+ * about RUN_MS milliseconds, because nothing can stop it; if the fewest parts take LONG_MS, the host makes them. */
 enum { FIRST_LAUNCHES = 1000, KEEP_MS = 20, SAVED_US = 2, SURE_S = 1 };
 enum { MOST_LAUNCHES = 2048, SHORT_US = 25, RUN_MS = 30, LONG_MS = 300 };
 
 /* ---------------------------------------------------------------- which loops */
 
-/* The `until` of loop `loop` if the rounds are alike from one evaluation to the next: one that compares its value with
- * what no reduction changes, beside reductions for their values that are due when it is. NULL: they are not. */
+/* The `until` of loop `loop`, if the work is the same from one evaluation to the next: it compares its value with one
+ * that no reduction changes, and other reductions of the loop are only for values and are due at the same times. Else
+ * NULL. */
 static const Reduction *until_of(const Module *m, int loop) {
   const Reduction *until = NULL;
   int64_t every = 0;
@@ -46,7 +47,7 @@ static bool is_reduced(const Module *m, const Value *v) {
   return any;
 }
 
-/* The test of an `until` that is such a comparison; false: it is another. */
+/* The test of an `until` that is such a comparison; false: it is another condition. */
 static bool test_of(StcPlan *p, const Reduction *r, LoopTest *out) {
   const Op *yield = r->stop->last, *compare = yield && yield->noperands ? yield->operands[0]->def : NULL;
   if (!compare || compare->noperands != 2)
@@ -66,7 +67,7 @@ static bool test_of(StcPlan *p, const Reduction *r, LoopTest *out) {
   return true;
 }
 
-/* Does the kernel take what may be another one in each round or step: the step, the value of a reduction? */
+/* Does the kernel take an argument that may differ between rounds or steps: the step, the value of a reduction? */
 static bool takes_changing(const Module *m, const Kernel *k) {
   bool any = false;
   for (int i = 0; i < k->nargs; i++)
@@ -75,7 +76,7 @@ static bool takes_changing(const Module *m, const Kernel *k) {
   return any;
 }
 
-/* Is there a loop with reductions in the sequence, or in a loop of it? */
+/* Does the sequence, or a loop in it, contain a loop with reductions? */
 static bool has_reductions(const Module *m, const HostSeq *seq) {
   bool any = false;
   for (int i = 0; i < seq->nops; i++) {
@@ -90,7 +91,7 @@ static bool has_reductions(const Module *m, const HostSeq *seq) {
   return any;
 }
 
-/* Do launches of loop `loop` take the same in all rounds and steps? */
+/* Do launches of loop `loop` have the same arguments in all rounds and steps? */
 static bool is_steady(const StcPlan *p, int loop) {
   const Module *m = p->build->code.module;
   const HostLoop *l = &m->host.loops[loop];
@@ -107,8 +108,8 @@ static bool is_steady(const StcPlan *p, int loop) {
   return steady;
 }
 
-/* Launches of `rounds` rounds of loop number `loop`, those of the loops in it included; more than MOST_LAUNCHES: it is
- * not looked how many. */
+/* The launches of `rounds` rounds of loop number `loop`, including those of nested loops; if they are more than
+ * MOST_LAUNCHES, any larger number. */
 static int64_t count_launches(const StcPlan *p, int loop, int64_t rounds) {
   const Module *m = p->build->code.module;
   const HostLoop *l = &m->host.loops[loop];
@@ -126,10 +127,10 @@ static int64_t count_launches(const StcPlan *p, int loop, int64_t rounds) {
   return n;
 }
 
-/* ---------------------------------------------------------------- what is kept */
+/* ---------------------------------------------------------------- recordings */
 
-/* Makes launches and swaps of `rounds` rounds of loop `loop`, as the host does up to the next evaluation, and of the
- * evaluation. */
+/* Makes the launches and swaps of `rounds` rounds of loop `loop`, as the host does up to the next evaluation, and those
+ * of the evaluation. */
 static StcStatus make_part(StcPlan *p, int loop, int64_t rounds) {
   const Module *m = p->build->code.module;
   const HostLoop *l = &m->host.loops[loop];
@@ -145,7 +146,7 @@ static StcStatus make_part(StcPlan *p, int loop, int64_t rounds) {
   return s;
 }
 
-/* Swaps slots `at` as the `n` operations do; a loop's as often as it has rounds. */
+/* Swaps slots `at` as the `n` operations do; those of a loop as often as it has rounds. */
 static void swap_slots(const StcPlan *p, int n, const HostOp *ops, int32_t *at);
 
 /* Likewise for `rounds` rounds of loop `l`. */
@@ -171,7 +172,7 @@ static void swap_slots(const StcPlan *p, int n, const HostOp *ops, int32_t *at) 
   }
 }
 
-/* Has the device keep the parts of `k`; false: it cannot, or *s says why all ends. */
+/* Lets the device record the parts of `k`. False: it cannot, or *s is an error that ends the run. */
 static bool keep_parts(StcPlan *p, KeptLoop *k, const LoopTest *test, StcStatus *s) {
   Device *d = &p->device;
   const DeviceLoops *loops = d->kind->loops;
@@ -195,8 +196,8 @@ static bool keep_parts(StcPlan *p, KeptLoop *k, const LoopTest *test, StcStatus 
   return fine;
 }
 
-/* What the device keeps of loop `loop`, which `until` ends, from the buffers as they are; NULL: it cannot, or rounds
- * differ, or *s says why all ends. What the plan counts is as it was. */
+/* Records loop `loop`, which `until` ends, from the present state of the buffers. NULL: the device cannot, rounds
+ * differ, or *s is an error that ends the run. The plan's counts do not change. */
 static KeptLoop *keep_loop(StcPlan *p, int loop, const Reduction *until, StcStatus *s) {
   const Module *m = p->build->code.module;
   size_t size = sizeof(int32_t) * (size_t)m->nbuffers;
@@ -233,7 +234,7 @@ static KeptLoop *keep_loop(StcPlan *p, int loop, const Reduction *until, StcStat
 
 /* ---------------------------------------------------------------- runs */
 
-/* Tells of the loops in loop `loop`, `times` rounds of which were made in step `step`. */
+/* Reports the loops nested in loop `loop`, `times` rounds of which were made in step `step`. */
 static void tell_inner(StcPlan *p, int loop, int64_t step, int64_t times) {
   const Module *m = p->build->code.module;
   const HostLoop *l = &m->host.loops[loop];
@@ -249,7 +250,7 @@ static void tell_inner(StcPlan *p, int loop, int64_t step, int64_t times) {
   }
 }
 
-/* Lets the next run of `k` have as many parts as fit the time, after one of `made` took so many seconds. */
+/* Sets the number of parts of the next run of `k` to fit the time, after `made` parts took `seconds`. */
 static void set_budget(KeptLoop *k, int64_t made, double seconds) {
   if (made == k->budget && seconds * 1e3 < RUN_MS / 2)
     k->budget *= 2;
@@ -259,7 +260,7 @@ static void set_budget(KeptLoop *k, int64_t made, double seconds) {
     k->budget = 0;
 }
 
-/* Runs `k`, at most `most` parts. */
+/* Runs at most `most` parts of `k`. */
 static StcStatus run_loop(StcPlan *p, KeptLoop *k, int64_t step, int64_t most, int64_t *made) {
   Device *d = &p->device;
   double start = clock_seconds();
@@ -275,15 +276,15 @@ static StcStatus run_loop(StcPlan *p, KeptLoop *k, int64_t step, int64_t most, i
   return STC_OK;
 }
 
-/* Is nothing done between launches of loops, and has nobody asked for what a device that makes them by itself cannot
- * do? Devices that can lend copies of fields, so that launches find these where they are. */
+/* Can the device make loops by itself now: is it not recording in the plain way, and does nothing between launches,
+ * such as timing kernels or deferring values, exclude it? */
 static bool may_keep(const StcPlan *p) {
   const TimeLoop *r = &p->run;
   return p->device.kind->loops && !r->replay.no_loops && !r->replay.recording && !r->times && !r->deferred.memory &&
          !r->group && !p->device.plain;
 }
 
-/* May the run end earlier, by an `until` of the step? */
+/* Can an `until` of the time steps end the run earlier? */
 static bool may_end(const Module *m) {
   bool may = false;
   for (int i = 0; i < m->nreductions; i++)
@@ -291,14 +292,14 @@ static bool may_end(const Module *m) {
   return may;
 }
 
-/* How many launches of the loop are left from step `step` on, as far as the steps before it tell; 0: they do not. */
+/* The number of launches of the loop that are left from step `step` on, estimated from the steps before; 0: unknown. */
 static double expected_launches(const StcPlan *p, const LoopTime *x, int64_t step) {
   int64_t made = step - x->first, left = p->run.end - step;
   return made > 0 && left > 0 && !may_end(p->build->code.module) ? (double)x->whole / (double)made * (double)left : 0;
 }
 
-/* Notes what the host has done of the loop up to an evaluation, since the one before; has it done so much of it, and is
- * so much left, that the device is to make it? */
+/* Records the host's work on the loop from the evaluation before up to this one. Returns whether the host has done so
+ * much of it, and so much is left, that the device should make it. */
 static bool is_long(StcPlan *p, LoopTime *x, int64_t step, int64_t done, int64_t every) {
   double now = clock_seconds();
   if (!x->begun || x->step != step)

@@ -1,12 +1,13 @@
-/* driver/instance/kept/plan-replay.c: sequences of launches that are recorded once and then made by the device in one
- * go, so that small grids do not wait for launches. */
+/* driver/instance/kept/plan-replay.c: sequences of launches that are recorded once and then replayed by the device, so
+ * that small grids do not wait for launches. */
 #include "driver/device/device.h"
 #include "driver/instance/instance.h"
 
 #include <string.h>
 
-/* How many launches a recording has, about; after how many runs of a sequence the buffers must be where they were; how
- * often a recording of so many must be of use to be made; the fewest launches of a recording. */
+/* RECORDED_LAUNCHES: the approximate number of launches of a recording. MOST_PERIOD: the buffers must be in their first
+ * state again after at most this number of runs of a sequence. WORTHWHILE: how often a recording must be replayed to
+ * pay. FEWEST_LAUNCHES: the least number of launches of a recording. */
 enum { RECORDED_LAUNCHES = 64, MOST_PERIOD = 32, WORTHWHILE = 4, FEWEST_LAUNCHES = 4 };
 
 /* Does a kernel that `seq` launches take the step? */
@@ -23,8 +24,8 @@ static bool takes_step(const StcPlan *p, const HostSeq *seq) {
   return false;
 }
 
-/* Is nothing done between the launches of `seq`, and does nothing that they take change, but for the step? Reductions
- * that are not deferred change what kernels take, and rounds of a loop may leave buffers exchanged. */
+/* Is there no work between the launches of `seq`, and do their arguments not change, except the step? Reductions that
+ * are not deferred change arguments of kernels, and rounds of a loop may leave buffers exchanged. */
 static bool is_recordable(const StcPlan *p, const HostSeq *seq) {
   return (!p->build->code.module->nreductions || p->run.deferred.memory) && !p->run.times && seq->steps >= 1 &&
          !host_has_loops(seq);
@@ -32,7 +33,7 @@ static bool is_recordable(const StcPlan *p, const HostSeq *seq) {
 
 bool plan_is_steady(const StcPlan *p, const HostSeq *seq) { return is_recordable(p, seq) && !takes_step(p, seq); }
 
-/* Launches of one run of `seq`. */
+/* The launches of one run of `seq`. */
 static int64_t launches_of(const HostSeq *seq) {
   int64_t launches = 0;
   for (int i = 0; i < seq->nops; i++)
@@ -40,7 +41,8 @@ static int64_t launches_of(const HostSeq *seq) {
   return launches;
 }
 
-/* After so many runs of the sequence the buffers stand for what they do now; 0: more than MOST_PERIOD. */
+/* The number of runs of the sequence after which the buffers are in their present state again; 0: more than
+ * MOST_PERIOD. */
 static int64_t swap_period(const StcPlan *p, const HostSeq *seq) {
   int n = p->build->code.module->nbuffers;
   int32_t at[n + 1];
@@ -54,8 +56,8 @@ static int64_t swap_period(const StcPlan *p, const HostSeq *seq) {
   return 0;
 }
 
-/* May a recording of the sequence be short: is there none of `full` runs, and none that begins with the buffers as they
- * are? */
+/* May a recording of the sequence be short: is there none of `full` runs, and none that begins with the present state
+ * of the buffers? */
 static bool may_be_short(const StcPlan *p, const HostSeq *seq, int64_t full) {
   for (Recording *r = p->run.replay.recordings; r; r = r->next)
     if (r->seq == seq && r->runs >= full)
@@ -63,9 +65,9 @@ static bool may_be_short(const StcPlan *p, const HostSeq *seq, int64_t full) {
   return !plan_find_recording(p, seq, INT64_MAX);
 }
 
-/* The runs of the sequence that a recording is to have, `most` of which are to be made now; 0: none is worthwhile. It
- * may have fewer than usual, for calls of few steps, where the plan has run so often before that it will have been of
- * use soon. */
+/* The number of runs of the sequence to record, when `most` are to be made now; 0: recording does not pay. It may be
+ * less than usual, for calls with few steps, if the plan has run so often before that the recording will soon have
+ * paid. */
 static int64_t runs_to_record(const StcPlan *p, const HostSeq *seq, int64_t most) {
   int64_t period = swap_period(p, seq), launches = launches_of(seq), before = p->run.done / seq->steps;
   if (!period || !launches)
@@ -78,7 +80,7 @@ static int64_t runs_to_record(const StcPlan *p, const HostSeq *seq, int64_t most
                                                                                                                   : 0;
 }
 
-/* Records `runs` runs. *out is NULL if the device cannot. The plan is as it was. */
+/* Records `runs` runs. *out is NULL if the device cannot. The plan's state does not change. */
 static StcStatus record(StcPlan *p, const HostSeq *seq, int64_t runs, Recording **out) {
   Device *d = &p->device;
   int n = p->build->code.module->nbuffers;
@@ -138,7 +140,7 @@ typedef struct Runs {
   int64_t runs;
 } Runs;
 
-/* Makes them (plan_keep_anew). */
+/* Makes the runs (plan_keep_anew). */
 static StcStatus make_runs(StcPlan *p, void *user) {
   const Runs *r = user;
   StcStatus s = STC_OK;
@@ -147,9 +149,8 @@ static StcStatus make_runs(StcPlan *p, void *user) {
   return s;
 }
 
-/* Makes up to `most` runs of a sequence whose launches take the step: each time they are kept anew, and then made in
- * one go, which is quicker than one by one. *made: how many there were; 0: it is not worthwhile, or the device cannot.
- */
+/* Makes up to `most` runs of a sequence whose launches take the step as an argument: records them each time and replays
+ * them once, which is faster than single launches. *made: their number; 0: it does not pay, or the device cannot. */
 static StcStatus replay_anew(StcPlan *p, const HostSeq *seq, int64_t most, int64_t *made) {
   Device *d = &p->device;
   int64_t launches = launches_of(seq), runs = launches ? RECORDED_LAUNCHES / launches : 0;
