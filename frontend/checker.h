@@ -200,9 +200,8 @@ struct Checker {
   Symbol *narrow[MAX_RANK][5]; /* the same as f32; of power 0: the spacing itself */
   Expr **scalar_value;         /* by scalar: checked value, NULL if none */
   Const *defaults;
-  bool *has_default; /* by scalar: its value with default params, if that is a known constant */
-  bool by_default,
-      computes; /* by_default: fold_const uses those values; computes: fold_affine makes scalars for bounds */
+  bool *has_default;         /* by scalar: its value with default params, if that is a known constant */
+  bool by_default, computes; /* fold_const uses those; fold_affine makes scalars for bounds */
   int32_t ncomputed, nbounds;
   Computed *computed; /* lets, and scalars for bounds; nbounds of the latter have no name of their own */
   int32_t nchecked;

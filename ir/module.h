@@ -441,8 +441,7 @@ struct Module {
   bool members; /* dimension 0 is that of members: messages count the others from 0, as the program does */
   Metric metric;
   int32_t ncomposites;
-  Composite
-      *composites; /* type TY_COMPOSITE + i is number i; types of members come before the types that contain them */
+  Composite *composites; /* type TY_COMPOSITE + i is number i; those of members come before it */
   int32_t nparam_arrays;
   ParamArray *param_arrays;
   int32_t nfields;

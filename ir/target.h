@@ -42,8 +42,7 @@ typedef struct TargetInfo {
   int32_t sector_bytes; /* bytes that memory writes as one unit, at multiples of this number; 0: unknown */
   bool async_copy;      /* it has async.copy, async.commit and async.wait */
   bool bulk_copy;       /* it has signals and bulk copies, and ops on whole warps */
-  int32_t
-      cluster; /* the most blocks that can run together and reach each other's shared memory; 0: it has no clusters */
+  int32_t cluster;      /* the most blocks of a cluster, which reach each other's shared memory; 0: none */
   bool moves_registers; /* REGISTER_WARPS warps of a block can give registers to others */
   bool early_launch; /* kernels themselves wait for the end of the kernel before them, so a launch may begin before that
                         end */

@@ -50,9 +50,8 @@ typedef struct TimeLoop {
   int64_t *reduced;     /* values of the present reduction, f64 or i64 in memory format (malloc) */
   size_t reduced_bytes; /* size of that memory */
   Stop asked;           /* stc_plan_stop, and the context's run_stop beside it */
-  const Stop
-      *stop;     /* the request that ends runs: `asked`, or for a part that of its plan; NULL: there was no run yet */
-  bool *closed;  /* by sequence: its kernels are not compiled; NULL: all are */
+  const Stop *stop;     /* what ends runs: `asked`, or for a part that of its plan; NULL: no run yet */
+  bool *closed;         /* by sequence: its kernels are not compiled; NULL: all are */
   bool *ready;   /* by sequence: its kernels have been requested of the device; the last entry: any have. NULL: all */
   bool unlooked; /* the `once` sequence ran in a run that nobody waited for, so `live` is not computed yet */
   int64_t *live; /* by kernel: the number of blocks that have something to do with the present masks, -1: any number;
@@ -115,9 +114,8 @@ typedef struct Points {
   int64_t unseen;     /* values of probes before this step have been passed on, or are being copied: */
   Stage **sent;       /* by probe: the stage for its series while the device copies it; NULL: not needed so far */
   bool no_sending;    /* the device has no memory for stages */
-  int64_t sent_from,
-      sent_to;   /* the rows there became due after sent_from and at most sent_to steps; sent_to -1: there are none */
-  int64_t shift; /* added to the step numbers with which probes' rows are passed on */
+  int64_t sent_from, sent_to; /* rows there became due after sent_from, and up to sent_to, steps; -1: none */
+  int64_t shift;              /* added to the step numbers with which probes' rows are passed on */
 } Points;
 
 /* A run that nobody has waited for yet. On devices without streams `thread` makes it. */

@@ -282,8 +282,7 @@ typedef struct Sim {
   SimKernel *k;   /* the running kernel, and its state from here on */
   uint32_t first; /* the number of its first thread among those of s->members */
   int64_t step, seen;
-  uint32_t period,
-      began; /* accesses to global memory in different periods are ordered; `began`: the first period of the launch */
+  uint32_t period, began; /* accesses to global memory in different periods are ordered; the launch's first */
   uint32_t launch, since, block_epoch, interval, met;
   int32_t nghosts;
   SimGhost *ghosts;

@@ -64,8 +64,7 @@ typedef struct Back {
   int *given;
   char **values;
   int nscalars;
-  void *
-      *scalars; /* by scalar that is kept from step to step: its values, if the user has set them (malloc), else NULL */
+  void **scalars; /* by kept scalar: its values, if the user has set them (malloc), else NULL */
   double *sums;
   struct Gradient *g;
   Observers observers;

@@ -309,10 +309,9 @@ static void measure(Choosing *c) {
   c->launch = 1e-6 * target->launch_us;
   int n;
   const char *const *defines = defines_of_launch(c, &n);
-  c->row =
-      known ? split_launch_seconds(p, s->begin, n, defines) / ((double)c->steps * (double)rows)
-            : (c->in + c->out) / ((double)(c->extent * c->steps) * 1e9 *
-                                  (t->bandwidth > 0 ? t->bandwidth : SLOW_MEMORY)); /* all cells, once in each launch */
+  c->row = known ? split_launch_seconds(p, s->begin, n, defines) / ((double)c->steps * (double)rows)
+                 : (c->in + c->out) / ((double)(c->extent * c->steps) * 1e9 *
+                                       (t->bandwidth > 0 ? t->bandwidth : SLOW_MEMORY)); /* all, once a launch */
 }
 
 /* Advice for the user who set the limit. */
