@@ -187,16 +187,15 @@ struct Split {
  * parts. */
 struct Transport {
   const char *name;
-  StcStatus (*exchange)(StcPlan *p);          /* makes all transfers of fields that steps change, after pending work */
-  StcStatus (*early)(StcPlan *p);             /* the same after windows_run with `early`; NULL: call exchange */
-  StcStatus (*wait)(StcPlan *p, StcStatus s); /* waits until all parts have finished; s: the status so far; NULL:
-                                                 devices can be waited for one after the other */
-  StcStatus (*pace)(StcPlan *p,
-                    int64_t more); /* before `more` exchanges: waits until few are pending; NULL: never waits */
-  StcStatus (*ready)(StcPlan *p);  /* before the clock of a plan's first run starts: prepares what would delay the first
-                                      exchange; NULL: nothing does */
-  bool keeps;                      /* can devices record its work (split_replay)? */
-  void (*close)(StcPlan *p);       /* NULL: nothing to do */
+  StcStatus (*exchange)(StcPlan *p);           /* makes all transfers of fields that steps change, after pending work */
+  StcStatus (*early)(StcPlan *p);              /* the same after windows_run with `early`; NULL: call exchange */
+  StcStatus (*wait)(StcPlan *p, StcStatus s);  /* waits until all parts have finished; s: the status so far; NULL:
+                                                  devices can be waited for one after the other */
+  StcStatus (*pace)(StcPlan *p, int64_t more); /* limits pending work before `more` exchanges; NULL: no limit */
+  StcStatus (*ready)(StcPlan *p); /* before the clock of a plan's first run starts: prepares what would delay the first
+                                     exchange; NULL: nothing does */
+  bool keeps;                     /* can devices record its work (split_replay)? */
+  void (*close)(StcPlan *p);      /* NULL: nothing to do */
 };
 extern const Transport transport_copy, transport_peer, transport_store, transport_nccl, transport_turns;
 /* transports.c: chooses the transport, from the request and from what is available, and opens it. All ranks call it. */
