@@ -32,8 +32,8 @@ static Symbol *check_part(Checker *c, const Decl *d, int i, Type t, Expr *value)
   return s;
 }
 
-/* param or let NAME of complex type `t`, with the checked value `e` (NULL: none): two scalars of its parts, NAME_re and
- * NAME_im. */
+/* param or let NAME of complex type `t`, with the checked value `e` (NULL: none): declares two scalars for its parts,
+ * NAME_re and NAME_im. */
 static void check_complex_scalar(Checker *c, const Decl *d, Type t, Expr *e) {
   Expr *parts[2] = {NULL, NULL};
   if (e)
@@ -113,7 +113,7 @@ static void check_struct(Checker *c, const Decl *d) {
 
 /* ---- grid, regions, fields */
 
-/* Is the grid there? Reports once if none was declared before `d`. */
+/* Is there a grid? Reports once if none was declared before `d`. */
 static bool have_grid(Checker *c, const Decl *d) {
   if (!c->grid && !c->grid_failed)
     diag_error(c->d, d->loc, "'%s' needs a grid, which must be declared before it: grid G = [0 .. N-1], STEPS;",
@@ -122,7 +122,7 @@ static bool have_grid(Checker *c, const Decl *d) {
   return c->grid;
 }
 
-/* The number of time steps: a constant, or what a scalar is at launch. False after reporting. */
+/* The number of time steps: a constant, or the value of a scalar at launch. False after reporting. */
 static bool check_steps(Checker *c, const Expr *e) {
   Affine x;
   if (!check_affine(c, e, "the number of time steps", &x))
@@ -354,7 +354,7 @@ static void check_param_array(Checker *c, const Decl *d) {
     declare_array(c, d);
 }
 
-/* Adds the scalar that holds the value of the reduction `r` and lets `s` stand for it. */
+/* Adds the scalar with the value of the reduction `r`, and makes it that of `s`. */
 static void add_reduction_scalar(Checker *c, Symbol *s, const Reduction *r) {
   Scalar x = {.name = r->name, .type = r->type, .is_reduction = true, .loc = r->loc};
   int n = c->m->nscalars;
@@ -400,7 +400,8 @@ static void check_spanning(Checker *c, const Decl *d) {
 
 /* ---- probes and injects */
 
-/* Where the points of `d` must be, if it says so: *within, into *room, or NULL. False after reporting. */
+/* The region in which the points of `d` must lie, if it gives one: *within points to it, in *room, or is NULL. False
+ * after reporting. */
 static bool point_region(Checker *c, const Decl *d, Box *room, const Box **within) {
   *within = d->region || d->on.s ? room : NULL;
   return have_grid(c, d) && (!*within || check_box(c, d, room));
@@ -444,7 +445,7 @@ static void check_absorb(Checker *c, const Decl *d) {
     s->layer = layer;
 }
 
-/* repeat; what it repeats comes behind. */
+/* repeat; the declarations that it repeats follow. */
 static void check_repeat(Checker *c, const Decl *d) {
   bool grid = have_grid(c, d);
   Symbol *s = check_declare(c, grid ? SYM_REPEAT : SYM_BAD, d);

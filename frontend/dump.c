@@ -1,7 +1,8 @@
-/* frontend/dump.c: the checked program as an indented tree, one node a line: what it is, its type, <line:column>. */
+/* frontend/dump.c: prints the checked program as an indented tree, one line for each node: its kind, its type,
+ * <line:column>. */
 #include "frontend/checker.h"
 
-/* Where the tree goes; shared values printed so far. */
+/* The printed tree; the shared values that it contains so far. */
 typedef struct Dump {
   Checker *c;
   Str s;
@@ -36,7 +37,7 @@ static void member(Dump *d, Type t, int i) {
     str_addf(&d->s, "component [%d]", i);
 }
 
-/* What the node is, with its own data. */
+/* The kind of the node, with its own data. */
 static void head(Dump *d, const Expr *e) {
   Const k = {0};
   switch (e->kind) {
@@ -173,7 +174,7 @@ static void piece(Dump *d, const CheckedPiece *p) {
   }
 }
 
-/* A reduction, and when it stops the run. */
+/* A reduction, and the condition with which it stops the run. */
 static void reduction(Dump *d, const CheckedReduction *r) {
   named(d, r->head.kind == REDUCE_UNTIL ? "until" : "reduce", r->head.name, r->head.type);
   str_addf(&d->s, " = %s over ", op_info[r->head.op].name);

@@ -7,10 +7,10 @@
  *       fine(x(l))[0];
  *   }
  *
- * A name with a level is one token, whose text no other name can have. So all that comes behind, parser, checker,
- * messages, IR, knows nothing of levels but names and regions. What is declared within the braces of `each` is one
- * thing for each value, and the plain name means the one of the braces it stands in. Levels are constants of literals,
- * integer constants of the program and names of `each`. */
+ * A name with a level becomes one token, whose text no other name can have. So parser, checker, messages and IR need
+ * not support levels, but only names and regions. A declaration within the braces of `each` becomes one for each value,
+ * and its plain name means the one of the same repetition of the braces. Levels are constants of literals, integer
+ * constants of the program and names of `each`. */
 #include "frontend/levels.h"
 
 #include "frontend/frontend.h"
@@ -19,27 +19,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An integer constant that was declared; a name of an `each` and its value. */
+/* A declared integer constant, or the name of an `each` and its value. */
 typedef struct Known {
   const char *name;
   int64_t value;
   const struct Known *outer;
 } Known;
 
-/* What the plain name `name` means in the braces in hand. */
+/* The meaning of the plain name `name` in the present braces. */
 typedef struct Own {
   const char *name, *as;
   const struct Own *outer;
 } Own;
 
-/* A name with a level, "x(3)", of plain name `name`, or one without, whose text is that; the levels L themselves have
- * is_levels. */
+/* A name with a level, "x(3)", with plain name `name`; or one without, whose text is that. is_levels: it is a name of
+ * levels L. */
 typedef struct LevelName {
   const char *name, *text;
   bool is_levels;
 } LevelName;
 
-/* The work: what is known so far, and what there is of the result. */
+/* The state of the expansion: known constants and names, and the tokens so far. */
 typedef struct Expand {
   Arena *arena;
   Diags *d;
@@ -54,20 +54,20 @@ typedef struct Expand {
 
 static bool is_word(const Token *t, const char *word) { return t->kind == TOK_NAME && !strcmp(t->text, word); }
 
-/* Reports what is wrong at `at`. */
+/* Reports an error at `at`. */
 static void fail(Expand *x, Loc at, const char *message) {
   if (!x->failed)
     diag_error(x->d, at, "%s", message);
   x->failed = true;
 }
 
-/* How a token changes the number of open brackets. */
+/* The change of the number of open brackets by a token. */
 static int opens(const Token *t) {
   return (t->kind == TOK_LPAREN || t->kind == TOK_LBRACKET || t->kind == TOK_LBRACE) -
          (t->kind == TOK_RPAREN || t->kind == TOK_RBRACKET || t->kind == TOK_RBRACE);
 }
 
-/* The bracket that closes the one at `t`; `end` if none before that does. */
+/* The bracket that closes the one at `t`; `end` if there is none before that. */
 static const Token *closing(const Token *t, const Token *end) {
   int depth = 0;
   for (; t < end; t++)
@@ -76,7 +76,7 @@ static const Token *closing(const Token *t, const Token *end) {
   return end;
 }
 
-/* The first token of kind `kind`, or (TOK_NAME) that is `word`, from `t` on that stands in no bracket; `end`: none. */
+/* The first token from `t` on, outside of brackets, of kind `kind`, or (TOK_NAME) with the text `word`; `end`: none. */
 static const Token *find(const Token *t, const Token *end, Tok kind, const char *word) {
   for (int depth = 0; t < end; t++) {
     if (depth == 0 && (word ? is_word(t, word) : t->kind == kind))
@@ -88,7 +88,7 @@ static const Token *find(const Token *t, const Token *end, Tok kind, const char 
 
 /* ---- integer constants */
 
-/* A constant expression that is being read, `depth` brackets and signs deep; ok: it is one so far. */
+/* A constant expression that is being parsed, at depth `depth` of brackets and signs; ok: no error so far. */
 typedef struct Reading {
   const Expand *x;
   const Token *t, *end;
@@ -137,7 +137,7 @@ static int64_t operand(Reading *r) {
   return k ? k->value : 0;
 }
 
-/* Products, quotients and rests of operands. All numbers stay below 2^31. */
+/* Products, quotients and remainders of operands. All numbers stay below 2^31. */
 static int64_t product(Reading *r) {
   int64_t v = operand(r);
   while (r->ok && r->t < r->end && (r->t->kind == TOK_STAR || r->t->kind == TOK_SLASH || r->t->kind == TOK_PERCENT)) {
@@ -162,7 +162,7 @@ static int64_t sum(Reading *r) {
   return v;
 }
 
-/* The value of the tokens from `t` to before `end`, if they are a constant that is known here. */
+/* The value of the tokens from `t` to before `end`, if they are a known constant. */
 static bool constant(const Expand *x, const Token *t, const Token *end, int64_t *out) {
   Reading r = {x, t, end, t < end, 0};
   *out = sum(&r);
@@ -178,7 +178,7 @@ static const LevelName *name_with(const Expand *x, const char *text) {
   return NULL;
 }
 
-/* Reports that the name at `t` is that of something else. */
+/* Reports that the name at `t` is in use for something else. */
 static void fail_taken(Expand *x, const Token *t) {
   fail(x, t->loc,
        arena_printf(x->arena, "the name '%s' is taken; all names of a program differ, also in the braces of each",
@@ -197,7 +197,7 @@ static const char *with_level(const Expand *x, const char *name, const char *lev
   return arena_printf(x->arena, "%s(%s)", name, level);
 }
 
-/* Reports that the program is, or does not end. */
+/* Reports that the program is, or becomes, too long. */
 static void too_long(Expand *x, Loc at) {
   fail(x, at,
        arena_printf(x->arena, "the program becomes too long where its 'each' are written out; write fewer levels"));
@@ -221,7 +221,7 @@ static void emit(Expand *x, const Token *t, const char *text) {
     ARENA_PUSH(x->arena, x->out, x->n, copy);
 }
 
-/* The levels in the brackets from `t` on as "3" or "3,1", NULL: they are no constants here. */
+/* The levels in the brackets from `t` on as "3" or "3,1"; NULL: they are not constant. */
 static const char *levels_at(const Expand *x, const Token *t, const Token *close) {
   Str s = {.arena = x->arena};
   while (t < close) {
@@ -235,8 +235,7 @@ static const char *levels_at(const Expand *x, const Token *t, const Token *close
   return s.n ? s.s : NULL;
 }
 
-/* Takes a name with a level at `t`, name(l + 1), if it is one whose level is known here: the last token of it, else
- * NULL. */
+/* If a name with a known level, name(l + 1), is at `t`, takes it: its last token, else NULL. */
 static const Token *take_level(Expand *x, const Token *t, const Token *end) {
   const Token *close = t + 1 < end && t[1].kind == TOK_LPAREN ? closing(t + 1, end) : end;
   const char *level = close < end && name_of(x, t->text) ? levels_at(x, t + 1, close) : NULL;
@@ -251,7 +250,7 @@ static const Token *take_level(Expand *x, const Token *t, const Token *end) {
   return close;
 }
 
-/* The plain name at `t` as it is meant in the braces in hand. */
+/* Emits the plain name at `t` with its meaning in the present braces. */
 static void emit_plain(Expand *x, const Token *t) {
   for (const Own *o = x->own; o; o = o->outer)
     if (!strcmp(o->name, t->text)) {
@@ -268,7 +267,7 @@ static void emit_plain(Expand *x, const Token *t) {
   emit(x, t, NULL);
 }
 
-/* Is `s` a word that has a meaning of its own at some places? */
+/* Is `s` a word with a meaning of its own in some places? */
 static bool is_some_word(const char *s) {
   const char *word;
   for (int i = 0; (word = outline_reserved(i)); i++)
@@ -277,7 +276,7 @@ static bool is_some_word(const char *s) {
   return false;
 }
 
-/* May a value, a region or a name begin behind the word `s`? */
+/* Can a value, a region or a name begin after the word `s`? */
 static bool leads(const char *s) {
   static const char *const words[] = {"in",    "over",   "at",      "every",  "on",     "where",   "of",
                                       "along", "about",  "by",      "to",     "dry",    "then",    "else",
@@ -290,8 +289,8 @@ static bool leads(const char *s) {
   return false;
 }
 
-/* Does the name at `t` stand where the language has a word of its own, as `up` does in `up to 3`, and so stands for
- * nothing that is declared? It does behind what ends a value or a name. */
+/* Is the name at `t` in a place where the language has a word of its own, such as `up` in `up to 3`, so that it denotes
+ * no declaration? It is after the end of a value or a name. */
 static bool is_word_here(const Expand *x, const Token *t) {
   const Token *before = x->n ? &x->out[x->n - 1] : NULL;
   bool ends = before && (before->kind == TOK_RPAREN || before->kind == TOK_RBRACKET || before->kind == TOK_INT ||
@@ -300,7 +299,7 @@ static bool is_word_here(const Expand *x, const Token *t) {
   return ends && is_some_word(t->text);
 }
 
-/* The tokens from `t` to before `end`, with names as they are meant. */
+/* Emits the tokens from `t` to before `end`, with names replaced by their meanings. */
 static void copy(Expand *x, const Token *t, const Token *end) {
   for (const Token *last; t < end && !x->failed; t++) {
     bool name = t->kind == TOK_NAME && !(x->n && x->out[x->n - 1].kind == TOK_DOT) && !is_word_here(x, t);
@@ -325,7 +324,7 @@ static bool is_named(const Token *t, const Token *end, const char *word) {
   return t + 2 < end && is_word(t, word) && t[1].kind == TOK_NAME;
 }
 
-/* Behind the declaration at `t`: behind the semicolon, or the brace that ends it. */
+/* The token after the declaration at `t`: after the semicolon, or the closing brace. */
 static const Token *behind(const Token *t, const Token *end) {
   int depth = 0;
   for (const Token *first = t; t < end; t++) {
@@ -340,8 +339,8 @@ static const Token *behind(const Token *t, const Token *end) {
   return end;
 }
 
-/* What a declaration that begins with a word declares: one name, or several parted by commas, up to a colon if
- * `to_colon`; refused: it cannot stand in the braces of each. */
+/* What a declaration that begins with a certain word declares: one name, or several separated by commas, up to a colon
+ * if `to_colon`; refused: it may not be in the braces of each. */
 typedef struct Word {
   const char *word;
   bool several, to_colon, refused;
@@ -360,13 +359,13 @@ static const Word *word_at(const Token *t) {
   return NULL;
 }
 
-/* The next name that the declaration of word `w`, which ends at `end`, declares behind `t`; NULL: there is none. */
+/* The next name after `t` that the declaration of word `w`, which ends at `end`, declares; NULL: there is none. */
 static const Token *next_name(const Word *w, const Token *t, const Token *end) {
   const Token *stop = w->to_colon ? find(t, end, TOK_COLON, NULL) : end, *comma = find(t, stop, TOK_COMMA, NULL);
   return w->several && comma + 1 < stop && comma[1].kind == TOK_NAME ? comma + 1 : NULL;
 }
 
-/* Notes what the declarations between `t` and `end` declare as names of the braces in hand. */
+/* Records the names that the declarations between `t` and `end` declare, as names of the present braces. */
 static void note_names(Expand *x, const Token *t, const Token *end) {
   while (t < end && !x->failed) {
     const Word *w = word_at(t);
@@ -411,7 +410,7 @@ static bool bounds(Expand *x, const Token *t, const Token *close, int64_t *lo, i
   return !x->failed;
 }
 
-/* Writes the each at `t` out; what is behind it. */
+/* Expands the each at `t`; returns the token after it. */
 static const Token *each(Expand *x, const Token *t, const Token *end) {
   const Token *close = closing(t + 1, end), *brace = close + 1 < end ? close + 1 : end;
   int64_t lo, hi, by;
@@ -445,7 +444,7 @@ static const Token *each(Expand *x, const Token *t, const Token *end) {
   return last + 1 < end && last[1].kind == TOK_SEMI ? last + 2 : last + 1;
 }
 
-/* Notes the levels that are declared from `t` to before `end`. */
+/* Records the levels that are declared from `t` to before `end`. */
 static void note_levels(Expand *x, const Token *t, const Token *end) {
   const Token *dots = find(t, end, TOK_DOTS, NULL), *of = find(t, end, TOK_NAME, "of");
   int64_t lo, hi;
@@ -463,14 +462,15 @@ static void note_levels(Expand *x, const Token *t, const Token *end) {
     add_name(x, t[1].loc, t[1].text, with_level(x, t[1].text, arena_printf(x->arena, "%lld", (long long)v)), true);
 }
 
-/* Where the declaration of fields from `t` to before `end` names levels as their region; NULL: it does not. */
+/* The place in the declaration of fields from `t` to before `end` that names levels as their region; NULL: there is
+ * none. */
 static const Token *on_levels(const Expand *x, const Token *t, const Token *end) {
   const Token *on = find(find(t, end, TOK_COLON, NULL), end, TOK_NAME, "on");
   const LevelName *n = on + 1 < end && on[1].kind == TOK_NAME ? name_of(x, on[1].text) : NULL;
   return n && n->is_levels && (on + 2 == end || on[2].kind != TOK_LPAREN) ? on + 1 : NULL;
 }
 
-/* The fields declared from `t` to before `end`, once for each of the levels named at `on`. */
+/* Emits the fields declared from `t` to before `end` once for each of the levels named at `on`. */
 static void fields_of_levels(Expand *x, const Token *t, const Token *end, const Token *on) {
   const Token *colon = find(t, end, TOK_COLON, NULL);
   for (int l = 0; l < MAX_LEVELS && !x->failed; l++) {
@@ -490,7 +490,7 @@ static void fields_of_levels(Expand *x, const Token *t, const Token *end, const 
   }
 }
 
-/* Notes the constants, integers, that are declared from `t` to before `end`. */
+/* Records the integer constants that are declared from `t` to before `end`. */
 static void note_constants(Expand *x, const Token *t, const Token *end) {
   for (const Token *name = t + 1; name;) {
     const Token *comma = find(name, end, TOK_COMMA, NULL), *is = find(name, comma, TOK_ASSIGN, NULL);

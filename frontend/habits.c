@@ -1,14 +1,14 @@
-/* frontend/habits.c: constructs that people write who know Python and C, and what to write instead. */
+/* frontend/habits.c: constructs of Python and C that users write by habit, and what to write instead. */
 #include "frontend/ast.h"
 
 #include <string.h>
 
-/* What to write in place of a name that no program declares. */
+/* What to write instead of an undeclared name. */
 typedef struct Foreign {
   const char *name, *instead;
 } Foreign;
 
-/* What a table of `n` rows says of a name; NULL: nothing. */
+/* The entry of a table of `n` rows for a name; NULL: none. */
 static const char *instead_of(const Foreign *table, size_t n, const char *name) {
   for (size_t i = 0; i < n; i++)
     if (!strcmp(name, table[i].name))

@@ -1,20 +1,21 @@
-/* frontend/include.c: include "FILE"; put in place: one text, with marks that tell the lexer which file a line is of.
+/* frontend/include.c: replaces include "FILE"; by the file: the result is one text, with marks from which the lexer
+ * learns the file of each line.
  *
- * A mark is a line that begins with a byte that no program has: MARK '<' NAME where the text of a file begins, and
- * MARK '>' LINE behind it, where the file that includes it goes on. So whoever keeps, compares or sends a program has
- * all of it. */
+ * A mark is a line that begins with a byte that no program contains: MARK '<' NAME where the text of a file begins, and
+ * MARK '>' LINE after it, where the including file continues. So the text is complete for all who store, compare or
+ * send a program. */
 #include "frontend/ast.h"
 
 #include <string.h>
 
-/* The file that is being read: its name in messages, the one whose `include` it is, and where that stands. */
+/* The file that is being read: its name in messages, the file that includes it, and the place of that `include`. */
 typedef struct File {
   const char *name, *identity;
   const struct File *by;
   Loc at;
 } File;
 
-/* A program being put together. seen: identities of all files so far. */
+/* The program that is being joined. seen: identities of all files so far. */
 typedef struct Join {
   Arena *arena;
   Diags *d;
@@ -25,8 +26,8 @@ typedef struct Join {
   bool failed;
 } Join;
 
-/* Is `t` the word of an include that stands where a declaration may, in no block and behind the end of another one?
- * `before`: the token before it, NULL for none; `depth`: how many braces are open. */
+/* Is `t` the word of an include in a place for declarations, in no block and after the end of another declaration?
+ * `before`: the token before it, NULL for none; `depth`: the number of open braces. */
 static bool is_include(const Token *t, const Token *before, int depth) {
   return t->kind == TOK_NAME && !strcmp(t->text, "include") && t[1].kind == TOK_STRING && t[2].kind == TOK_SEMI &&
          depth == 0 && (!before || before->kind == TOK_SEMI || before->kind == TOK_RBRACE);
@@ -39,7 +40,7 @@ static char *path_of(Arena *a, const char *by, const Token *t) {
   return *name == '/' || !slash ? name : arena_printf(a, "%.*s%s", (int)(slash - by) + 1, by, name);
 }
 
-/* Reports that the file at `path` includes itself by way of `file`. */
+/* Reports that the file at `path` includes itself through `file`. */
 static void report_cycle(Join *j, Loc at, const char *path, const char *identity, const File *file) {
   diag_error(j->d, at, "'%s' includes itself; move what both need into a file of its own", path);
   for (; file && strcmp(file->identity, identity); file = file->by)
@@ -49,7 +50,7 @@ static void report_cycle(Join *j, Loc at, const char *path, const char *identity
 
 static void join(Join *j, const File *file, const char *text);
 
-/* Puts the file that string `t` of `file` names in place; once. */
+/* Replaces the include of string `t` in `file` by its file, unless that was included before. */
 static void include_file(Join *j, const File *file, const Token *t) {
   const char *path = path_of(j->arena, file->name, t), *why = NULL;
   const char *identity = j->reader->identity(j->reader->user, path);
@@ -80,7 +81,7 @@ static void include_file(Join *j, const File *file, const Token *t) {
   j->depth--;
 }
 
-/* Appends `text` of `file` with all that it includes. */
+/* Appends `text` of `file` with all of its includes. */
 static void join(Join *j, const File *file, const char *text) {
   int source = diags_add_source(j->d, file->name, text);
   const Token *tokens = lex(j->arena, diags_quiet(j->arena), source, text);

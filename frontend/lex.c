@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the lexer is in the text. files: those that include the one in hand, `depth` of them. */
+/* The lexer's position in the text. files: the `depth` files that include the present one. */
 typedef struct Lexer {
   Arena *arena;
   Diags *d;
@@ -24,7 +24,7 @@ static Loc place(const Lexer *x, const char *p) {
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* Steps over a newline at x->p. */
+/* Skips a newline at x->p. */
 static void newline(Lexer *x) {
   x->loc.line++;
   x->line_start = ++x->p;
@@ -36,7 +36,7 @@ static bool is_mark(const Lexer *x) {
   return *x->p == LEX_MARK && x->p == x->line_start && (x->p[1] == '<' || x->p[1] == '>');
 }
 
-/* Steps over a comment that begins at x->p with slash and star, and ends in its own file. */
+/* Skips a comment that begins at x->p with slash and star, and ends in its own file. */
 static void block_comment(Lexer *x) {
   Loc start = place(x, x->p);
   x->p += 2;
@@ -52,7 +52,7 @@ static void block_comment(Lexer *x) {
     diag_error(x->d, start, "this comment is not closed; end it with */");
 }
 
-/* Steps over the mark of include.c at x->p: the text of another file begins, or the one that includes it goes on. */
+/* Skips the mark of include.c at x->p: the text of another file begins, or the including file continues. */
 static void file_mark(Lexer *x) {
   bool begins = x->p[1] == '<';
   const char *what = x->p + 2, *end = what + strcspn(what, "\n");
@@ -68,7 +68,7 @@ static void file_mark(Lexer *x) {
   }
 }
 
-/* Steps over blanks and comments. */
+/* Skips blanks and comments. */
 static void skip_blanks(Lexer *x) {
   for (;;) {
     if (*x->p == '\n')
@@ -86,7 +86,7 @@ static void skip_blanks(Lexer *x) {
   }
 }
 
-/* Appends a token of `n` characters from x->p on and steps over it. */
+/* Appends a token of `n` characters from x->p on, and skips them. */
 static void add(Lexer *x, Tok kind, int n) {
   Token t = {kind, place(x, x->p), arena_strndup(x->arena, x->p, (size_t)n), x->first};
   ARENA_PUSH(x->arena, x->tokens, x->n, t);
@@ -172,7 +172,7 @@ static Tok mark(const char *p, int *n) {
   return TOK_EOF;
 }
 
-/* Reports a line of C's preprocessor, which begins at x->p, and steps over it. */
+/* Reports a line of C's preprocessor, which begins at x->p, and skips it. */
 static void directive(Lexer *x) {
   const char *word = x->p + 1 + strspn(x->p + 1, " \t");
   int n = 0;
@@ -191,7 +191,7 @@ static void directive(Lexer *x) {
   x->p += strcspn(x->p, "\n");
 }
 
-/* Reports the character at x->p that begins no token, steps over it and over those like it that follow. */
+/* Reports the character at x->p, which begins no token, and skips it and equal ones after it. */
 static void bad_character(Lexer *x) {
   unsigned char c = (unsigned char)*x->p;
   Loc at = place(x, x->p);
@@ -235,7 +235,7 @@ Token *lex(Arena *a, Diags *d, int file, const char *text) {
   return x.tokens;
 }
 
-/* Keywords first, then types, then what else is part of the language; functions are ops, in ir/ops.def. */
+/* Keywords first, then types, then the other words of the language; functions are ops, in ir/ops.def. */
 static const char *const words[] = {"param", "const", "grid",   "region", "field",  "stencil", "init",   "op",
                                     "let",   "if",    "then",   "else",   "true",   "false",   "struct", "fn",
                                     "var",   "for",   "return", "until",  "reduce", "real",    "f16",    "bf16",

@@ -1,11 +1,11 @@
-/* frontend/lower.c: checked program to stencil IR; and the two entries of the front end. */
+/* frontend/lower.c: lowers the checked program to stencil IR; and the two entry points of the front end. */
 #include "frontend/check/absorb.h"
 #include "frontend/ensemble.h"
 #include "frontend/levels.h"
 
 #include <string.h>
 
-/* If `op` computes on constants alone, puts the constant in its place. */
+/* If all operands of `op` are constant, replaces it by a constant. */
 static Value *fold(Builder *b, Op *op) {
   Const in[MAX_KIDS];
   for (int i = 0; i < op->noperands; i++) {
@@ -21,8 +21,8 @@ static Value *fold(Builder *b, Op *op) {
 
 static Value *lower_expr(Checker *c, Builder *b, const Expr *e);
 
-/* The ops that compute `e`, a whole expression, after those of the shared values that it needs and that the block does
- * not have yet. */
+/* The ops that compute `e`, a whole expression, after those of shared values that it needs and that the block does not
+ * contain yet. */
 static Value *lower_whole(Checker *c, Builder *b, const Expr *e) {
   Symbol **values;
   int n = shared_values(c->arena, e, b->block, &values);
@@ -42,8 +42,8 @@ static Value *member_of(Builder *b, Type t, Value *x, int i) {
 /* The type of member `i` of `t`. */
 static Type member_type(const Checker *c, Type t, int i) { return type_composite(c->m, t)->members[i].type; }
 
-/* The operation `op` with a result of type `t` on `n` values; of composite ones component by component, scalars going
- * with each. */
+/* The operation `op` with a result of type `t` on `n` values; for composite values component by component, with each
+ * scalar operand used for all components. */
 static Value *apply(Checker *c, Builder *b, Opcode op, Type t, int n, Value *const *values) {
   const Composite *whole = type_composite(c->m, t);
   if (!whole)
@@ -78,7 +78,7 @@ static Value *lower_braces(Checker *c, Builder *b, const Expr *e) {
   return build_construct(b, e->type, e->n, members);
 }
 
-/* Member `i` of the composite `e`, without computing the others where that can be avoided. */
+/* Member `i` of the composite `e`, computed without the others where possible. */
 static Value *lower_member(Checker *c, Builder *b, const Expr *e, int i) {
   Value *kids[3];
   if (e->kind == EXPR_BRACES)
@@ -131,8 +131,7 @@ static Value *lower_expr(Checker *c, Builder *b, const Expr *e) {
   }
 }
 
-/* Takes constants, and composite values put together and taken apart, that folding left without use out of the block.
- */
+/* Removes constants, and ops that construct and take apart composite values, that are unused after folding. */
 static void drop_unused(Block *b) {
   for (Op *op = b->last, *prev; op; op = prev) {
     prev = op->prev;
@@ -269,7 +268,7 @@ void lower_program(Checker *c) {
   module_renumber(m);
 }
 
-/* The file's name without directory and ending. */
+/* The file's name without directory and extension. */
 static const char *program_name(Arena *a, const char *file) {
   const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file, *dot = strrchr(base, '.');
   return arena_strndup(a, base, dot && dot != base ? (size_t)(dot - base) : strlen(base));
