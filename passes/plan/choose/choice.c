@@ -136,6 +136,14 @@ static bool can_verify(const PlanQuery *q, const PlanCandidate *first) {
  * count_missed of what is counted of them: rivals that would have to are lowered for nothing. */
 static bool may_pay(const PlanCandidate *k, double least) { return measured.count_missed * k->seconds < least; }
 
+/* Are two kernels miscounted alike? a, b: their expected time divided by their counted time. */
+static bool missed_alike(double a, double b) { return fmax(a, b) <= measured.count_alike * fmin(a, b); }
+
+/* If so many rivals are miscounted as the first candidate is, the counts are wrong of all alike, and their order
+ * stands.
+ */
+enum { ALIKE = 2 };
+
 const PlanCandidate *plan_verified(const PlanQuery *q, const PlanCandidates *all, const PlanCandidate *first) {
   const PlanCandidate *best = first, *done[MOST_VERIFIED] = {first};
   if (!can_verify(q, first))
@@ -143,15 +151,17 @@ const PlanCandidate *plan_verified(const PlanQuery *q, const PlanCandidates *all
   Look usual = look_closely(q, first), last = usual;
   double least = tuning.surely * usual.seconds;
   int64_t ops = usual.ops;
+  bool alike = true;
   if (usual.spills ? 2 * q->points < tuning.many_rounds[1] : usual.seconds <= measured.count_trusted * first->seconds)
     return first;
   for (int n = 1; n < MOST_VERIFIED && ops + last.ops <= MOST_VERIFIED_OPS; n++, ops += last.ops) {
     const PlanCandidate *k = next_kind(all, n, done, usual.spills);
-    if (!k || !may_pay(k, usual.spills && best == first ? usual.seconds : least))
+    if (!k || (alike && n > ALIKE) || !may_pay(k, usual.spills && best == first ? usual.seconds : least))
       break;
     last = look_closely(q, k);
     best = !last.spills && last.seconds < least ? k : best;
     least = last.spills ? least : fmin(last.seconds, least);
+    alike = alike && missed_alike(last.seconds / k->seconds, usual.seconds / first->seconds);
     done[n] = k;
   }
   return best;
