@@ -1,25 +1,26 @@
-/* frontend/format.c: programs in the one style (`stc fmt`).
+/* frontend/format.c: formats programs in stc's one style (`stc fmt`).
  *
  * A program is a list of items: its tokens, and the comments between them. Lines break where the author broke them,
- * with at most one blank line between; what the style decides is the blanks between two items of a line, the
- * indentation, and the column of the comments behind lines that follow one another. So nothing of a program can be
- * lost: the tokens of what comes out are those of what went in, which is checked. */
+ * with at most one blank line in between. The style decides the blanks between two items of a line, the indentation,
+ * and the column of the comments at the ends of consecutive lines. Nothing of a program can be lost: the formatted
+ * program must have the same tokens as the original, which is checked. */
 #include "frontend/levels.h"
 
 #include <string.h>
 
-/* Columns that a block, and a line that goes on with a statement, are indented by. Columns of code before a comment
- * that stands behind it count up to MAX_ALIGNED: longer lines do not push the others' comments away. */
+/* INDENT, CONTINUED: columns of indentation for each block, and for a line that continues a statement. MAX_ALIGNED: a
+ * line with more columns of code does not count when the comments at the ends of lines are aligned, so a long line does
+ * not push the comments of the others to the right. */
 enum { INDENT = 2, CONTINUED = 4, MAX_ALIGNED = 80 };
 
-/* What encloses an item: a parenthesis, the index of an access or element, a box of a region, values in braces, a block
- * of statements. */
+/* The construct that encloses an item: a parenthesis, the index of an access or element, the box of a region, values in
+ * braces, a block of statements. */
 typedef enum Frame { FRAME_PAREN, FRAME_INDEX, FRAME_REGION, FRAME_VALUES, FRAME_BLOCK } Frame;
 
-/* A token (text as in the program) or, `comment` true, a comment with its marks. breaks: newlines before it, at most 2.
- * frame: the innermost that holds a token (an opening or closing mark is in the one about it); blocks: how many blocks
- * hold the item; tight: operators there have no blanks; continued: it stands in the middle of a statement; unary: a
- * sign; opens_values: a brace that opens or closes values. */
+/* A token (text as in the program) or, if `comment`, a comment with its marks. breaks: newlines before it, at most 2.
+ * frame: the innermost frame that contains it (an opening or closing bracket belongs to the frame outside). blocks: the
+ * number of blocks that contain the item. tight: operators have no blanks around them here. continued: the item is in
+ * the middle of a statement. unary: a sign. opens_values: a brace that opens or closes values. */
 typedef struct Item {
   bool comment;
   const Token *t;
@@ -35,14 +36,14 @@ typedef struct Format {
   Arena *arena;
   int32_t n;
   Item *items;
-  int32_t depth; /* of frames */
+  int32_t depth; /* of `frames` */
   Frame frames[MAX_NESTING + 64];
   Str out;
 } Format;
 
 /* ---------------------------------------------------------------- items */
 
-/* Appends the comments in the `n` characters from `p` on, which lie between two tokens; *breaks counts newlines since
+/* Appends the comments in the text from `p` to `end`, which lies between two tokens; *breaks counts the newlines since
  * the last item. */
 static void add_comments(Format *f, const char *p, const char *end, int32_t *breaks) {
   while (p < end) {
@@ -83,11 +84,11 @@ static void add_items(Format *f, const char *text, const Token *tokens) {
   }
 }
 
-/* ---------------------------------------------------------------- what stands where */
+/* ---------------------------------------------------------------- places of items */
 
 static bool is_word(const Token *t, const char *word) { return t->kind == TOK_NAME && strcmp(t->text, word) == 0; }
 
-/* Is it one of the words of the list, which ends with NULL? */
+/* Is it one of `words`, which end with NULL? */
 static bool is_one_of(const Token *t, const char *const *words) {
   for (; *words; words++)
     if (is_word(t, *words))
@@ -95,12 +96,12 @@ static bool is_one_of(const Token *t, const char *const *words) {
   return false;
 }
 
-/* Is it an operator between two operands, or a mark that an operand follows? */
+/* Is it an operator between two operands, or another mark before an operand? */
 static bool is_operator(Tok k) {
   return (k >= TOK_PLUS && k <= TOK_BIT_XOR && k != TOK_NOT) || k == TOK_ASSIGN || k == TOK_DOTS;
 }
 
-/* Is it the word `spacing` of a grid, or the `but` of a layer, which stand behind an operand, as no name does? */
+/* Is it the word `spacing` of a grid, or `but` of a layer? These stand after an operand, where no name can stand. */
 static bool is_spacing(const Token *t) {
   return (is_word(t, "spacing") || is_word(t, "but")) && t[1].kind == TOK_LBRACKET &&
          (t->loc.line > 1 || t->loc.col > 1) &&
@@ -121,14 +122,14 @@ static bool is_half(const Token *t) {
 /* Is it the `about` of `odd about`? */
 static bool is_about(const Token *t) { return is_word(t, "about") && is_word(&t[-1], "odd"); }
 
-/* Words behind which an operand begins, so that a minus there is a sign and a brace opens values. */
+/* Does an operand begin after `t`, so that a minus there is a sign and a brace opens values? */
 static bool precedes_operand(const Token *t) {
   static const char *const words[] = {"then", "else", "if", "return", "in", "outside", "over", NULL};
   return is_operator(t->kind) || t->kind == TOK_NOT || t->kind == TOK_BIT_NOT || t->kind == TOK_LPAREN ||
          t->kind == TOK_LBRACKET || t->kind == TOK_COMMA || is_one_of(t, words) || is_before_sign(t) || is_about(t);
 }
 
-/* The token at `t`, an opening bracket: has it ".." between it and its closing one, at its own depth? */
+/* Is there a ".." between the opening bracket `t` and its closing bracket, outside inner brackets? */
 static bool holds_range(const Token *t) {
   int depth = 0;
   for (; t->kind != TOK_EOF; t++) {
@@ -144,8 +145,8 @@ static bool holds_range(const Token *t) {
   return false;
 }
 
-/* The frame that opening mark `t` begins within frame `about`; `before` is the token before it (NULL: none), which, if
- * it is `else`, stands behind a block where `after_block` says so. */
+/* The frame that the opening bracket `t` begins within frame `about`. before: the token before it (NULL: none).
+ * after_block: `before` is the closing brace of a block, or an `else` after one. */
 static Frame frame_of(const Token *t, const Token *before, Frame about, bool after_block) {
   static const char *const places[] = {"on", "over", "at", "in", "outside", "within", NULL};
   if (t->kind == TOK_LPAREN)
@@ -165,10 +166,10 @@ static Frame frame_of(const Token *t, const Token *before, Frame about, bool aft
              : FRAME_REGION;
 }
 
-/* The frame that holds what comes next. */
+/* The frame that contains the next token. */
 static Frame innermost(const Format *f) { return f->depth ? f->frames[f->depth - 1] : FRAME_BLOCK; }
 
-/* Are operators there without blanks: within an index or a box, up to the next braces? */
+/* Do operators have no blanks around them here: within an index or a box, but not in braces within these? */
 static bool is_tight(const Format *f) {
   for (int d = f->depth; d > 0 && f->frames[d - 1] != FRAME_VALUES && f->frames[d - 1] != FRAME_BLOCK; d--)
     if (f->frames[d - 1] == FRAME_INDEX || f->frames[d - 1] == FRAME_REGION)
@@ -176,7 +177,7 @@ static bool is_tight(const Format *f) {
   return false;
 }
 
-/* How many blocks are open. */
+/* The number of open blocks. */
 static int32_t open_blocks(const Format *f) {
   int32_t n = 0;
   for (int d = 0; d < f->depth; d++)
@@ -184,8 +185,8 @@ static int32_t open_blocks(const Format *f) {
   return n;
 }
 
-/* Does a statement begin with `t`, the first token of its line, behind `before`, outside of all brackets? In the
- * paper's notation the end of a line ends a declaration. */
+/* Does a statement begin with `t`, the first token of its line, after the token `before`, outside of all brackets? In
+ * the paper's notation the end of a line ends a declaration. */
 static bool begins_statement(const Token *t, const Token *before) {
   if (before->kind == TOK_SEMI || before->kind == TOK_LBRACE || before->kind == TOK_RBRACE)
     return true;
@@ -194,7 +195,7 @@ static bool begins_statement(const Token *t, const Token *before) {
   return !precedes_operand(before) && (parse_begins_declaration(t) || paper);
 }
 
-/* Steps into and out of frames at token `t` of item `i`, and says where that is. */
+/* Enters or leaves a frame at token `t` of item `i`, and sets the item's place. */
 static void place_token(Format *f, Item *i, const Token *before, bool after_block) {
   const Token *t = i->t;
   if ((t->kind == TOK_RPAREN || t->kind == TOK_RBRACKET || t->kind == TOK_RBRACE) && f->depth)
@@ -214,7 +215,7 @@ static void place_token(Format *f, Item *i, const Token *before, bool after_bloc
   }
 }
 
-/* Finds out where each item stands. A comment stands where the next token would. */
+/* Sets the place of each item. A comment has the place of a token that would follow. */
 static void place_items(Format *f) {
   const Token *before = NULL;
   bool closed_block = false;
@@ -234,7 +235,7 @@ static void place_items(Format *f) {
 
 /* ---------------------------------------------------------------- blanks between two items of a line */
 
-/* Is a blank between `a` and an opening mark `b`? */
+/* Is there a blank between `a` and an opening bracket `b`? */
 static bool blank_before_opening(const Item *a, const Item *b) {
   static const char *const words[] = {"if", "then", "else", "for",     "each",   "return", "in",
                                       "on", "over", "at",   "outside", "within", NULL};
@@ -248,7 +249,7 @@ static bool blank_before_opening(const Item *a, const Item *b) {
   return k != TOK_RPAREN && k != TOK_RBRACKET && k != TOK_INT && !(k == TOK_RBRACE && a->opens_values);
 }
 
-/* Is a blank between the tokens of `a` and `b`? */
+/* Is there a blank between the tokens `a` and `b`? */
 static bool blank_between(const Item *a, const Item *b) {
   Tok x = a->t->kind, y = b->t->kind;
   if (y == TOK_SEMI || y == TOK_COMMA || y == TOK_RPAREN || y == TOK_RBRACKET || x == TOK_LPAREN || x == TOK_LBRACKET)
@@ -269,7 +270,7 @@ static bool blank_between(const Item *a, const Item *b) {
   return true;
 }
 
-/* Appends item `k` to its line, with the blanks that it needs. */
+/* Appends item `k` to its line, after the blanks that the style puts before it. */
 static void add_item(Format *f, int k, bool first) {
   const Item *a = k ? &f->items[k - 1] : NULL, *b = &f->items[k];
   if (!first && (a->comment || b->comment || blank_between(a, b)))
@@ -279,22 +280,22 @@ static void add_item(Format *f, int k, bool first) {
 
 /* ---------------------------------------------------------------- lines */
 
-/* The item behind the line that begins with item `k`. */
+/* The number of the first item after the line that begins with item `k`. */
 static int line_end(const Format *f, int k) {
   for (k++; k < f->n && !f->items[k].breaks; k++)
     ;
   return k;
 }
 
-/* Columns that the line beginning with `i` is indented by. */
+/* The columns of indentation of a line that begins with `i`. */
 static int indentation(const Item *i) { return INDENT * i->blocks + (i->continued ? CONTINUED : 0); }
 
-/* Is the last item of the line from `k` to `end` a comment behind code? */
+/* Does the line from item `k` to `end` end with a comment after code? */
 static bool has_remark(const Format *f, int k, int end) {
   return end - k > 1 && f->items[end - 1].comment && f->items[end - 1].text[1] == '/';
 }
 
-/* Writes the code of the line from item `k` to `end`; returns its columns. */
+/* Writes the code of the line from item `k` to `end`; returns its width in columns. */
 static int add_code(Format *f, int k, int end) {
   size_t start = f->out.n;
   str_addf(&f->out, "%*s", indentation(&f->items[k]), "");
@@ -303,7 +304,7 @@ static int add_code(Format *f, int k, int end) {
   return (int)(f->out.n - start);
 }
 
-/* The column of the comments behind the run of lines of which the one from `k` on is the first. */
+/* The column of the comments at the ends of consecutive lines, the first of which begins with item `k`. */
 static int remark_column(Format *f, int k) {
   Str kept = f->out;
   int widest = 0;
@@ -339,7 +340,7 @@ static void add_lines(Format *f) {
   }
 }
 
-/* Are the tokens of two programs alike? */
+/* Do two programs have the same tokens? */
 static bool same_tokens(const Token *a, const Token *b) {
   for (; a->kind == b->kind && strcmp(a->text, b->text) == 0; a++, b++)
     if (a->kind == TOK_EOF)
@@ -347,7 +348,7 @@ static bool same_tokens(const Token *a, const Token *b) {
   return false;
 }
 
-/* Reports marks of include.c in `text`, which no file has; false then. */
+/* False after reporting marks of include.c in `text`; a file never has them. */
 static bool has_no_marks(Diags *d, int source, const char *text) {
   int line = 1;
   for (const char *p = text; p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL, line++)

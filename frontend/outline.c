@@ -1,12 +1,13 @@
-/* frontend/outline.c: a program's outline for editors, also with errors in the program: its names, their kinds, and the
- * places where they are declared and visible. */
+/* frontend/outline.c: a program's outline for editors: its names, their kinds, and the places where they are declared
+ * and visible. It is made even if the program has errors. */
 #include "frontend/checker.h"
 
 #include <string.h>
 
 enum { MAX_SOURCE_LINES = 12 };
 
-/* What is made of one program. `lines` are the beginnings of the text's lines, from 1. */
+/* The state while the outline of one program is made. `lines` are the starts of the text's lines; they are numbered
+ * from 1. */
 typedef struct Maker {
   Arena *arena;
   Checker *c;
@@ -18,10 +19,10 @@ typedef struct Maker {
   Outline *out;
 } Maker;
 
-/* Is place `a` before place `b`? */
+/* Is position `a` before position `b`? */
 static bool before(Loc a, Loc b) { return a.line < b.line || (a.line == b.line && a.col < b.col); }
 
-/* The token at the place, or the next one. */
+/* The token at `at`, or the next one. */
 static const Token *token_at(const Maker *k, Loc at) {
   const Token *t = k->tokens;
   while (t->kind != TOK_EOF && before(t->loc, at))
@@ -29,10 +30,10 @@ static const Token *token_at(const Maker *k, Loc at) {
   return t;
 }
 
-/* ---------------------------------------------------------------- what applies to a name */
+/* ---------------------------------------------------------------- descriptions of names */
 
-/* The declaration with its name at `at` as it is written, from the first token of its line to its end; long ones are
- * cut. */
+/* The text of the declaration whose name is at `at`, from the first token of its line to its end; at most
+ * MAX_SOURCE_LINES lines. */
 static const char *source(const Maker *k, Loc at) {
   const Token *t = token_at(k, at), *first = t;
   int depth = 0, last = at.line;
@@ -52,7 +53,7 @@ static const char *source(const Maker *k, Loc at) {
   return arena_printf(k->arena, "%.*s%s", (int)(to - from), from, cut ? "\n..." : "");
 }
 
-/* "[-1 .. 1, 0 .. 2]": offsets. */
+/* Writes offsets, as in "[-1 .. 1, 0 .. 2]". */
 static void print_offsets(Str *s, int rank, const int64_t *lo, const int64_t *hi) {
   for (int d = 0; d < rank; d++) {
     str_addf(s, d ? ", %lld" : "[%lld", (long long)lo[d]);
@@ -62,7 +63,7 @@ static void print_offsets(Str *s, int rank, const int64_t *lo, const int64_t *hi
   str_add(s, "]");
 }
 
-/* The offsets at which a stencil reads a field. */
+/* The offsets at which a stencil reads `field`: none, or a box. */
 typedef struct Reads {
   int32_t field;
   bool any;
@@ -80,7 +81,7 @@ static void add_read(void *user, Op *op) {
   r->any = true;
 }
 
-/* Where `st` reads field `f`. */
+/* The offsets at which `st` reads field `f`. */
 static Reads reads_of(const Stencil *st, int32_t f) {
   Reads r = {.field = f};
   for (int i = 0; i < st->npieces; i++)
@@ -88,8 +89,8 @@ static Reads reads_of(const Stencil *st, int32_t f) {
   return r;
 }
 
-/* "`wave` reads it at [-2 .. 2, -2 .. 2]." for each stencil that reads field `f`, or an older level of it; and which
- * write it. */
+/* Writes "`wave` reads it at [-2 .. 2, -2 .. 2]." for each stencil that reads field `f` or an older level of it, and
+ * which stencils write it. */
 static void print_uses(const Maker *k, Str *s, int32_t f) {
   const Module *m = k->c->m;
   for (int i = 0; k->lowered && i < m->nstencils; i++) {
@@ -108,7 +109,7 @@ static void print_uses(const Maker *k, Str *s, int32_t f) {
   }
 }
 
-/* What stencil or init `name` reads, and where it writes. */
+/* Writes the regions of stencil or init `name`, and the offsets at which it reads each field. */
 static void print_stencil(const Maker *k, Str *s, const char *name) {
   const Module *m = k->c->m;
   for (int i = 0; k->lowered && i < m->nstencils + m->ninits; i++) {
@@ -131,7 +132,7 @@ static void print_stencil(const Maker *k, Str *s, const char *name) {
   }
 }
 
-/* "a field : f32 on [0 .. N - 1]" as a code block's line, then the declaration, then facts. */
+/* The declaration of `x` as a code block, its kind, type and region, and then facts about its uses. */
 static const char *describe(const Maker *k, const Symbol *x) {
   Str s = {.arena = k->arena};
   const Module *m = k->c->m;
@@ -159,7 +160,7 @@ static const char *describe(const Maker *k, const Symbol *x) {
 
 /* ---------------------------------------------------------------- names */
 
-/* Adds a name that is seen from `from` to before `to` (line 0: everywhere). */
+/* Adds a name that is visible from `from` to just before `to` (from.line 0: everywhere). */
 static void add_name(Maker *k, OutlineKind kind, const char *name, Loc at, const char *words, const char *text,
                      Loc from, Loc to) {
   OutlineName n = {kind, name, words, text, at.line, at.col, from.line, from.col, to.line, to.col};
@@ -167,7 +168,7 @@ static void add_name(Maker *k, OutlineKind kind, const char *name, Loc at, const
     ARENA_PUSH(k->arena, k->out->names, k->out->n, n);
 }
 
-/* A name of a block, a macro's or a function's parameter. `type`: as written, NULL if it is not. */
+/* Adds a name of a block, or a parameter of a macro or function. type: the written type, NULL if there is none. */
 static void add_local(Maker *k, const char *name, Loc at, const char *words, const TypeExpr *type, Loc to) {
   if (!name)
     return;
@@ -178,7 +179,7 @@ static void add_local(Maker *k, const char *name, Loc at, const char *words, con
   add_name(k, OUTLINE_LOCAL, name, at, words, s.s, at, to);
 }
 
-/* The type that the checker gave the let or var at `at`; NULL if it came to none. */
+/* The type that the checker gave the let or var at `at`; NULL if it found none. */
 static const TypeExpr *found_type(const Maker *k, Loc at) {
   for (int i = 0; i < k->c->nchecked; i++)
     for (int p = 0; p < k->c->checked[i].npieces; p++)
@@ -193,7 +194,7 @@ static const TypeExpr *found_type(const Maker *k, Loc at) {
   return NULL;
 }
 
-/* The names that statements declare. */
+/* Adds the names that statements declare. */
 static void add_statements(Maker *k, int32_t n, const Stmt *s, Loc to) {
   for (int i = 0; i < n; i++) {
     if (s[i].kind == STMT_LET || s[i].kind == STMT_VAR)
@@ -206,7 +207,7 @@ static void add_statements(Maker *k, int32_t n, const Stmt *s, Loc to) {
   }
 }
 
-/* The names within declaration `d`, which are seen up to `to`. */
+/* Adds the names within declaration `d`; they are visible up to `to`. */
 static void add_inner(Maker *k, const Decl *d, Loc to) {
   for (int i = 0; d->kind == DECL_OP && i < d->nnames; i++)
     add_local(k, d->names[i].s, d->names[i].loc, "a parameter of a macro", NULL, to);
@@ -223,7 +224,7 @@ static void add_inner(Maker *k, const Decl *d, Loc to) {
     add_statements(k, d->pieces[i].n, d->pieces[i].stmts, to);
 }
 
-/* What editors draw a symbol as. */
+/* The kind by which editors show a symbol. */
 static OutlineKind kind_of(const Symbol *x) {
   switch (x->kind) {
   case SYM_FIELD: return OUTLINE_FIELD;
@@ -239,7 +240,7 @@ static OutlineKind kind_of(const Symbol *x) {
   }
 }
 
-/* All names of the program, those of blocks behind what they are in. */
+/* Adds all names of the program: first those of declarations, then those within them. */
 static void add_names(Maker *k) {
   Loc none = {0}, end = {.line = INT32_MAX, .col = 1};
   for (const Symbol *x = k->c->syms.first; x; x = x->next)
@@ -252,7 +253,7 @@ static void add_names(Maker *k) {
   }
 }
 
-/* The words of the text that may be names. */
+/* Adds the words of the text that may be names. */
 static void add_words(Maker *k) {
   for (const Token *t = k->tokens; t->kind != TOK_EOF; t++) {
     OutlineWord w = {t->text, t->loc.line, t->loc.col, t > k->tokens && t[-1].kind == TOK_DOT};
@@ -263,7 +264,7 @@ static void add_words(Maker *k) {
 
 /* ---------------------------------------------------------------- the outline */
 
-/* The tokens of the text itself, without those of files that it includes. */
+/* The tokens of the text itself, without those of included files. */
 static const Token *own_tokens(const Maker *k, const Token *t) {
   Token *own = NULL;
   int n = 0;

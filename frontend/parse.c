@@ -1,4 +1,4 @@
-/* frontend/parse.c: tokens to declarations, going on after errors. */
+/* frontend/parse.c: parses tokens to declarations, and continues after errors. */
 #include "frontend/check/absorb.h"
 #include "frontend/fields.h"
 #include "frontend/levels.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* [EXTENT] : TYPE of a launch-time array, behind its name. */
+/* [EXTENT] : TYPE of a launch-time array, after its name. */
 static bool array(Parse *p, Decl *d) {
   p->t++;
   if (!parse_lengths(p, d) || !parse_expect(p, TOK_COLON, "':' and the type of the array's elements") ||
@@ -42,7 +42,7 @@ static bool param(Parse *p) {
   return true;
 }
 
-/* "{a, b, c}" of a table; each may be a row of one of two indices, {a, b}. */
+/* "{a, b, c}" of a table; in a table of two indices each value is a row {a, b}. */
 static bool table_values(Parse *p, Decl *d) {
   if (!parse_expect(p, TOK_ASSIGN, "'='") || !parse_expect(p, TOK_LBRACE, "'{' before the table's values"))
     return false;
@@ -82,7 +82,7 @@ static bool top_let(Parse *p) {
   return true;
 }
 
-/* Declarations parted by commas, each read by `one`, up to the semicolon. */
+/* Declarations separated by commas, up to the semicolon; `one` parses each. */
 static bool declarations(Parse *p, bool (*one)(Parse *)) {
   p->t++;
   do
@@ -124,7 +124,7 @@ static bool structure(Parse *p) {
   return true;
 }
 
-/* The paper's [lo, hi] for one dimension in place of [lo .. hi]. */
+/* The paper's notation [lo, hi] for one dimension, in place of [lo .. hi]. */
 static bool paper_bounds(Parse *p, RegionExpr *r) {
   bool dots = true;
   for (int i = 0; i < r->n; i++)
@@ -145,8 +145,8 @@ static Expr *space(Parse *p) {
   return parse_is_word(p, "at") && p->t[1].kind == TOK_NAME ? parse_named_expr(p) : parse_expr(p);
 }
 
-/* [spacing [EXPR, at NAME, ...]] [step EXPR] of a grid; not on a line of its own where the end of a line ends the
- * declaration. */
+/* [spacing [EXPR, at NAME, ...]] [step EXPR] of a grid. In the paper's notation (`paper`) it must not begin a new line,
+ * because the end of a line ends the declaration. */
 static bool metric(Parse *p, Decl *d, bool paper) {
   if (paper && p->t->first)
     return true;
@@ -161,7 +161,7 @@ static bool metric(Parse *p, Decl *d, bool paper) {
   return (d->right = parse_expr(p)) != NULL;
 }
 
-/* [grid] NAME = [bounds], STEPS [spacing [...]] [step EXPR]; at the name. */
+/* [grid] NAME = [bounds], STEPS [spacing [...]] [step EXPR], from the name on. */
 static bool grid(Parse *p, bool paper) {
   Decl *d = parse_named(p, "the grid's name");
   if (!d)
@@ -187,14 +187,14 @@ static bool region(Parse *p) {
   return parse_end(p, false);
 }
 
-/* Takes the next token if it is `word`. */
+/* If the next token is `word`, takes it and returns true. */
 static bool accept_word(Parse *p, const char *word) {
   bool is = parse_is_word(p, word);
   p->t += is;
   return is;
 }
 
-/* What is beyond one side, or all of them; `after` is what stands before it. */
+/* The outside rule of one side, or of all sides; `after` is the token before it, for messages. */
 static bool side(Parse *p, SideDecl *s, const char *after) {
   *s = (SideDecl){.rule = OUTSIDE_CONST, .loc = p->t->loc};
   for (int i = 0; outside_word(i) && s->rule == OUTSIDE_CONST; i++)
@@ -236,7 +236,7 @@ static bool outside(Parse *p, Decl *d) {
   return parse_expect(p, TOK_RBRACKET, "']' after the rules of all dimensions");
 }
 
-/* One attribute of a field; its word is the next token. False after reporting. */
+/* One attribute of a field; its keyword is the next token. False after reporting. */
 static bool attribute(Parse *p, Decl *d) {
   const Token *t = p->t++;
   bool is_on = !strcmp(t->text, "on"), is_outside = !strcmp(t->text, "outside"), is_input = !strcmp(t->text, "input"),
@@ -267,7 +267,7 @@ static bool attribute(Parse *p, Decl *d) {
   return is_input || is_temp || is_shared;
 }
 
-/* [field] NAME, ... : TYPE attributes; at the first name. */
+/* [field] NAME, ... : TYPE attributes, from the first name on. */
 static bool field(Parse *p, bool paper) {
   int first = p->ndecls;
   Decl common = {0};
@@ -304,7 +304,7 @@ static bool op(Parse *p) {
   return parse_end(p, false);
 }
 
-/* [REGION] = EXPR; or [REGION] { ... } into a new piece of `d`; if it is the `only` one, `every K` may stand behind its
+/* [REGION] = EXPR; or [REGION] { ... }: adds a piece to `d`. only: it is the only piece, and `every K` may follow its
  * region. */
 static bool piece(Parse *p, Decl *d, bool only, bool paper) {
   PieceDecl x = {.loc = p->t->loc};
@@ -329,7 +329,7 @@ static bool piece(Parse *p, Decl *d, bool only, bool paper) {
   return ok;
 }
 
-/* The pieces of a stencil up to its closing brace; the opening one is taken. */
+/* The pieces of a stencil up to its closing brace, after the opening brace. */
 static bool pieces(Parse *p, Decl *d) {
   while (!parse_at_block_end(p)) {
     p->nesting = 0;
@@ -345,7 +345,7 @@ static bool pieces(Parse *p, Decl *d) {
   return parse_expect(p, TOK_RBRACE, "'}'");
 }
 
-/* [stencil | init] NAME(TARGETS)[REGION] = EXPR; and the forms with braces, at the name. */
+/* [stencil | init] NAME(TARGETS)[REGION] = EXPR; and the forms with braces, from the name on. */
 static bool stencil(Parse *p, DeclKind kind, bool paper) {
   Decl *d = parse_named(p, kind == DECL_INIT ? "the init's name" : "the stencil's name");
   if (!d)
@@ -366,7 +366,7 @@ static bool stencil(Parse *p, DeclKind kind, bool paper) {
   return ok;
 }
 
-/* A declaration without keyword, as in the paper, at its name; else an error. */
+/* A declaration without keyword, in the paper's notation, from its name on; reports anything else. */
 static bool paper_declaration(Parse *p) {
   bool named = parse_is(p, TOK_NAME) && !is_keyword(p->t->text);
   Tok next = named ? p->t[1].kind : TOK_EOF;
@@ -386,7 +386,7 @@ static bool paper_declaration(Parse *p) {
   return false;
 }
 
-/* An include, behind its word. */
+/* An include, after its word. */
 static bool include(Parse *p) {
   p->t++;
   bool semi = parse_accept(p, TOK_STRING);
@@ -399,7 +399,8 @@ static bool include(Parse *p) {
   return false;
 }
 
-/* A declaration whose word is one of the language alone, which no name is. Sets *known to whether it begins so. */
+/* A declaration that begins with a reserved word, which no name can be. Sets *known to whether the next token is such a
+ * word. */
 static bool reserved_declaration(Parse *p, bool *known) {
   static const struct {
     const char *word;
@@ -427,7 +428,8 @@ static bool reserved_declaration(Parse *p, bool *known) {
   }
 }
 
-/* A declaration whose word is one before a name alone, and a name elsewhere. Sets *known to whether it begins so. */
+/* A declaration that begins with a word that may also be a name and is a keyword only before a name. Sets *known to
+ * whether such a declaration begins here. */
 static bool named_declaration(Parse *p, bool *known) {
   static const struct {
     const char *word;

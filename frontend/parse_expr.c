@@ -1,4 +1,4 @@
-/* frontend/parse_expr.c: tokens to expressions, by recursive descent with C's precedences. */
+/* frontend/parse_expr.c: parses tokens to expressions, by recursive descent with C's precedences. */
 #include "frontend/ast.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ Expr *expr_new(Parse *p, ExprKind kind, Loc loc, int n, Expr *const *kids) {
 /* The precedence of + and - is below that of products. */
 enum { PRODUCT = 10 };
 
-/* A leaf with the text of the next token, which it takes. */
+/* Takes the next token; returns a leaf with its text. */
 static Expr *leaf(Parse *p, ExprKind kind) {
   Expr *e = expr_new(p, kind, p->t->loc, 0, NULL);
   e->name = p->t->text;
@@ -30,7 +30,7 @@ static Expr *leaf(Parse *p, ExprKind kind) {
   return e;
 }
 
-/* An operation on `n` kids. */
+/* An operation `op` on the `n` operands `kids`. */
 static Expr *operation(Parse *p, Opcode op, Loc loc, int n, Expr *const *kids) {
   Expr *e = expr_new(p, EXPR_OP, loc, n, kids);
   if (e)
@@ -38,7 +38,7 @@ static Expr *operation(Parse *p, Opcode op, Loc loc, int n, Expr *const *kids) {
   return e;
 }
 
-/* Is the name declared before the declaration in hand? */
+/* Is the name declared before the current declaration? */
 static bool is_declared(const Parse *p, const char *name) {
   for (int i = 0; i < p->ndone; i++)
     if (!strcmp(p->decls[i]->name, name))
@@ -54,9 +54,9 @@ Expr *parse_named_expr(Parse *p) {
   return e;
 }
 
-/* An argument of the call of `name`: EXPR; of diff, unless the program has declared that, also `order EXPR`, `at EXPR`
- * and `side EXPR`, each word before something that begins an expression, and of at `within EXPR`; `before`: so many
- * stand before it, and one at least. */
+/* One argument of the call of `name`, after `before` (at least 1) others: EXPR. A call of diff, unless the program
+ * declares a diff of its own, also has `order EXPR`, `at EXPR` and `side EXPR`, where an expression must follow the
+ * word; a call of at also has `within EXPR`. */
 static Expr *argument(Parse *p, const char *name, int before) {
   const Token *word = p->t;
   if (before && parse_is_word(p, "within") && !strcmp(name, "at") && !is_declared(p, name))
@@ -70,8 +70,8 @@ static Expr *argument(Parse *p, const char *name, int before) {
   return parse_named_expr(p);
 }
 
-/* Expressions parted by commas up to the token `close`, as a node of kind `kind` called `name`; the opening bracket is
- * taken. */
+/* Expressions separated by commas up to the token `close`, after the opening bracket, as a node of kind `kind` with the
+ * name `name`. */
 static Expr *list(Parse *p, ExprKind kind, const Token *name, Tok close, const char *expected) {
   Expr **kids = NULL;
   int n = 0;
@@ -94,7 +94,7 @@ static Expr *list(Parse *p, ExprKind kind, const Token *name, Tok close, const c
   return e;
 }
 
-/* Is the call at p->t (after its opening bracket) of `name` a reduction over offsets, sum(r in ...)? */
+/* Is the call of `name` at p->t, after its opening bracket, a reduction over offsets, sum(r in ...)? */
 static bool is_reduction(const Parse *p, const char *name) {
   if (!strcmp(name, "sum") || !strcmp(name, "prod"))
     return true;
@@ -104,8 +104,8 @@ static bool is_reduction(const Parse *p, const char *name) {
 
 static Expr *binary(Parse *p, int level);
 
-/* sum(r in 1 .. 4) BODY, behind the opening bracket; `name` is the token sum, prod, min or max. The body is a product.
- */
+/* sum(r in 1 .. 4) BODY, after the opening bracket; `name` is the token sum, prod, min or max. The body is a product:
+ * `+` and `-` end it. */
 static Expr *reduction(Parse *p, const Token *name) {
   static const struct {
     const char *name;
@@ -134,7 +134,7 @@ static Expr *reduction(Parse *p, const Token *name) {
   return e;
 }
 
-/* .NAME behind `e`; the dot is taken. */
+/* .NAME after `e` and the dot. */
 static Expr *member(Parse *p, Expr *e) {
   if (!parse_is(p, TOK_NAME)) {
     parse_error(p, "a member's name after '.'");
@@ -147,7 +147,7 @@ static Expr *member(Parse *p, Expr *e) {
   return x;
 }
 
-/* [offsets] or [INDEX] behind the call `e`; the bracket is taken. */
+/* [offsets] or [INDEX] after the call `e` and the bracket. */
 static Expr *behind_call(Parse *p, Expr *e) {
   const Token bracket = {.loc = p->t[-1].loc};
   if (parse_is(p, TOK_LBRACKET)) {
@@ -169,7 +169,7 @@ static Expr *behind_call(Parse *p, Expr *e) {
   return expr_new(p, EXPR_MEMBER, bracket.loc, 1 + all->n, kids);
 }
 
-/* [INDEX] behind `e`; the bracket is taken. */
+/* [INDEX] after `e` and the bracket. */
 static Expr *component(Parse *p, Expr *e) {
   Loc loc = p->t[-1].loc;
   if (e->kind == EXPR_CALL)
@@ -184,7 +184,7 @@ static Expr *component(Parse *p, Expr *e) {
   return expr_new(p, EXPR_MEMBER, loc, 2, (Expr *[]){e, index});
 }
 
-/* `e` with the components and members named behind it. */
+/* `e` with the components and members that follow it. */
 static Expr *suffixes(Parse *p, Expr *e) {
   while (e && (parse_is(p, TOK_LBRACKET) || parse_is(p, TOK_DOT)))
     e = p->t++->kind == TOK_DOT ? member(p, e) : component(p, e);
@@ -195,7 +195,7 @@ static Expr *suffixes(Parse *p, Expr *e) {
   return e;
 }
 
-/* How many steps back: a literal, a name or (EXPR), behind an '@'. */
+/* The number of steps back, after an '@': a literal, a name or (EXPR). */
 static Expr *steps_back(Parse *p) {
   if (parse_is(p, TOK_INT))
     return leaf(p, EXPR_INT);
@@ -335,7 +335,7 @@ static Expr *imaginary(Parse *p) {
   return e;
 }
 
-/* A literal, a name, a call, an access, a bracket, braces, an if. */
+/* A literal, a name, a call, an access, a parenthesis, braces, or an if. */
 static Expr *primary(Parse *p) {
   if (parse_is(p, TOK_IMAGINARY))
     return imaginary(p);
@@ -358,7 +358,7 @@ static Expr *primary(Parse *p) {
   return NULL;
 }
 
-/* Signs and nots before a primary. */
+/* Signs and negations before a primary. */
 static Expr *unary(Parse *p) {
   if (parse_is(p, TOK_PLUS)) {
     diag_error(p->d, p->t->loc, "there is no unary '+'; leave it out");
@@ -383,14 +383,14 @@ static Expr *unary(Parse *p) {
            : NULL;
 }
 
-/* A binary operator: its precedence, higher binds tighter. */
+/* A binary operator and its precedence; a higher one binds more tightly. */
 typedef struct Binary {
   Tok tok;
   Opcode op;
   int level;
 } Binary;
 
-/* The row of the operator at p->t, NULL if there is none. */
+/* The row of the operator at p->t, NULL if the token is none. */
 static const Binary *binary_at(const Parse *p) {
   static const Binary table[] = {{TOK_OR, OP_OR, 1},           {TOK_AND, OP_AND, 2},
                                  {TOK_BIT_OR, OP_BIT_OR, 3},   {TOK_BIT_XOR, OP_BIT_XOR, 4},
@@ -407,7 +407,7 @@ static const Binary *binary_at(const Parse *p) {
   return NULL;
 }
 
-/* Operators of at least `level`, from left to right. */
+/* Binary operators of precedence `level` or higher, from left to right. */
 static Expr *binary(Parse *p, int level) {
   Expr *left = unary(p);
   for (const Binary *row = binary_at(p); left && row && row->level >= level; row = binary_at(p)) {

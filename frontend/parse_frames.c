@@ -1,7 +1,7 @@
 /* parse_frames.c: parses the `frames` of a field that is a series of frames. */
 #include "frontend/fields.h"
 
-/* Takes the next token if it is `word` and sets *is; false after reporting that this was there before. */
+/* If the next token is `word`, takes it and sets *is and *took; false after reporting a second one. */
 static bool flag(Parse *p, const char *word, bool *is, bool *took) {
   if (!parse_is_word(p, word))
     return true;

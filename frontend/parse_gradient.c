@@ -1,4 +1,4 @@
-/* frontend/parse_gradient.c: declarations about derivatives: loss and gradient. */
+/* frontend/parse_gradient.c: parses declarations for derivatives: loss and gradient. */
 #include "frontend/ast.h"
 
 bool parse_begins_gradient(const Parse *p) {
@@ -10,7 +10,7 @@ bool parse_begins_gradient(const Parse *p) {
           (next == TOK_NAME || next == TOK_INT || next == TOK_FLOAT || next == TOK_MINUS));
 }
 
-/* When it is due: every EXPR, or at end. */
+/* The steps at which `d` is evaluated: every EXPR, or at end. */
 static bool due(Parse *p, Decl *d) {
   if (!parse_is_word(p, "at"))
     return parse_every(p, d);
@@ -48,7 +48,7 @@ static bool loss(Parse *p) {
   return parse_end(p, false);
 }
 
-/* EXPR to NAME, ...; behind the word, which is at `loc`. */
+/* EXPR to NAME, ...; after the word, which is at `loc`. */
 static bool gradient(Parse *p, Loc loc) {
   Decl d = {.kind = DECL_GRADIENT, .name = "gradient", .loc = loc};
   if (!(d.value = parse_expr(p)))

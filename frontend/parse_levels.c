@@ -1,4 +1,4 @@
-/* frontend/parse_levels.c: tokens to levels of the grid. */
+/* frontend/parse_levels.c: parses the levels of the grid. */
 #include "frontend/levels.h"
 
 bool parse_levels(Parse *p) {

@@ -1,4 +1,4 @@
-/* frontend/parse_members.c: tokens to members, and members that the caller asks for (ensemble.h). */
+/* frontend/parse_members.c: parses members, and adds members that the caller asks for (ensemble.h). */
 #include "frontend/ensemble.h"
 
 bool parse_members(Parse *p) {

@@ -1,5 +1,6 @@
-/* frontend/parse_parts.c: parts that several declarations have: names, types, values, regions, their ends, and where to
- * go on behind an error. Above parse_expr.c, whose reductions over a region come here, and below all declarations. */
+/* frontend/parse_parts.c: parses the parts that several declarations have in common: names, types, values, regions,
+ * their ends; and skips tokens after an error. Above parse_expr.c, whose reductions over a region are parsed here, and
+ * below all declarations. */
 #include "frontend/ast.h"
 
 #include "frontend/fields.h"
@@ -75,7 +76,7 @@ bool parse_end(Parse *p, bool paper) {
 
 Expr *parse_initializer(Parse *p) { return parse_expect(p, TOK_ASSIGN, "'='") ? parse_expr(p) : NULL; }
 
-/* EXPR] or ROWS, COLUMNS], the length of a table or an array, behind the bracket. */
+/* EXPR] or ROWS, COLUMNS], the length of a table or an array, after the bracket. */
 bool parse_lengths(Parse *p, Decl *d) {
   d->value = parse_expr(p);
   if (d->value && parse_accept(p, TOK_COMMA) && !(d->right = parse_expr(p)))
@@ -83,14 +84,14 @@ bool parse_lengths(Parse *p, Decl *d) {
   return d->value && parse_expect(p, TOK_RBRACKET, d->right ? "']' (a table has one index or two)" : "']'");
 }
 
-/* Takes a star that stands alone between commas and brackets. */
+/* Takes a star if it stands alone between commas and brackets. */
 bool parse_accept_star(Parse *p) {
   bool is = parse_is(p, TOK_STAR) && (p->t[1].kind == TOK_COMMA || p->t[1].kind == TOK_RBRACKET);
   p->t += is;
   return is;
 }
 
-/* One dimension's bounds, or a star. */
+/* The bounds of one dimension, or a star. */
 static bool range(Parse *p, RangeExpr *out) {
   *out = (RangeExpr){NULL, NULL};
   if (parse_accept_star(p))
@@ -101,7 +102,7 @@ static bool range(Parse *p, RangeExpr *out) {
   return !parse_accept(p, TOK_DOTS) || (out->hi = parse_expr(p)) != NULL;
 }
 
-/* The mask's name, behind `where`. */
+/* The mask's name, after `where`. */
 bool parse_mask_name(Parse *p, Name *out) {
   if (!parse_is(p, TOK_NAME)) {
     parse_error(p, "a mask's name after 'where'");
@@ -147,7 +148,7 @@ bool parse_in_brackets(Parse *p, Decl *d, const char *expected, Expr *(*one)(Par
   return parse_expect(p, TOK_RBRACKET, "',' or ']'");
 }
 
-/* A grid or region, after the `word` on or over. */
+/* A grid or region, after the word on, in or over (`word`, for messages). */
 bool parse_region_of(Parse *p, Decl *d, const char *word) {
   if (parse_is(p, TOK_LBRACKET))
     return (d->region = parse_region(p)) != NULL;
@@ -220,7 +221,7 @@ void parse_skip_braces(Parse *p) {
   } while (depth && !parse_is(p, TOK_EOF));
 }
 
-/* "(NAME, ...)" into d->names; `fresh`: new names, maybe none, else fields. */
+/* "(NAME, ...)" into d->names; fresh: new names, perhaps none; else names of fields. */
 bool parse_names(Parse *p, Decl *d, const char *what, bool fresh) {
   if (!parse_expect(p, TOK_LPAREN, "'('"))
     return false;

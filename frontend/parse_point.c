@@ -1,5 +1,5 @@
-/* frontend/parse_point.c: tokens to declarations about places: probes and injects at points, layers at sides of the
- * grid, masks, and the `where` and `dry` of others. */
+/* frontend/parse_point.c: parses declarations for places: probes and injects at points, layers at sides of the grid,
+ * masks, and the `where` and `dry` of other declarations. */
 #include "frontend/check/absorb.h"
 #include "frontend/fields.h"
 
@@ -62,7 +62,7 @@ bool parse_inject(Parse *p) {
 
 /* ---- absorbing layers */
 
-/* "DIMENSION lower" or "DIMENSION upper" into `a`. False after reporting. */
+/* "DIMENSION lower" or "DIMENSION upper" into `a`; false after reporting. */
 static bool side(Parse *p, AbsorbDecl *a) {
   SideExpr s = {.dim = parse_expr(p)};
   if (!s.dim)
@@ -91,7 +91,7 @@ static bool but(Parse *p, AbsorbDecl *a) {
   return parse_expect(p, TOK_RBRACKET, "',' or ']'");
 }
 
-/* The numbers that a layer is made for. */
+/* The numbers that determine a layer. */
 static bool numbers(Parse *p, AbsorbDecl *a) {
   if (!parse_take_word(p, "speed", "'speed' and that of the fastest wave") || !(a->speed = parse_expr(p)) ||
       !parse_expect(p, TOK_COMMA, "',' and 'frequency'") ||

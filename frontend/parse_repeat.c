@@ -1,18 +1,19 @@
-/* frontend/parse_repeat.c: repeats: rounds of what stands in braces, as declarations between one that opens and one
- * that closes the repeat. */
+/* frontend/parse_repeat.c: parses repeats: the repeated declarations in braces stand in the list between one
+ * declaration that opens and one that closes the repeat. */
 #include "frontend/ast.h"
 
-/* Repeats nest so deep. */
+/* The greatest depth of nested repeats. */
 enum { MAX_REPEATS = 3 };
 
-/* Up to the opening brace behind a head that could not be read; false if none comes before the next declaration. */
+/* After an error in a head, skips the tokens before the opening brace; false if the next declaration comes before a
+ * brace. */
 static bool skip_head(Parse *p) {
   while (!parse_is(p, TOK_LBRACE) && !parse_is(p, TOK_SEMI) && !parse_is(p, TOK_EOF) && !parse_begins_declaration(p->t))
     p->t++;
   return parse_accept(p, TOK_LBRACE);
 }
 
-/* "up to EXPR {", which begins the rounds of `d`. */
+/* "up to EXPR {", which begins the repeat `d`. */
 static bool head(Parse *p, Decl *d) {
   if (!parse_is_word(p, "up") || p->t[1].kind != TOK_NAME) {
     parse_error(p, "'up to' and the largest number of rounds, as in: repeat pressure up to 100 { ... }");
@@ -27,7 +28,7 @@ static bool head(Parse *p, Decl *d) {
   return (d->value = parse_expr(p)) != NULL && parse_expect(p, TOK_LBRACE, "'{' and what is repeated");
 }
 
-/* The declarations up to the closing brace, which is not taken. */
+/* The declarations up to the closing brace, without taking that. */
 static void body(Parse *p) {
   while (!parse_is(p, TOK_RBRACE) && !parse_is(p, TOK_EOF) && diags_errors(p->d) < MAX_ERRORS) {
     const Token *before = p->t;

@@ -1,10 +1,10 @@
-/* frontend/parse_scalar.c: declarations about numbers of the whole program: scalars, updates, reduce and until. */
+/* frontend/parse_scalar.c: parses declarations of numbers for the whole program: scalars, updates, reduce and until. */
 #include "frontend/ast.h"
 
 #include <string.h>
 
-/* Is the next token sum, prod, min or max, with an opening bracket behind it, and one value in that? *behind: the token
- * behind the closing one. */
+/* Is the next token sum, prod, min or max, followed by one value in parentheses? *behind: the token after the closing
+ * one. */
 static bool is_reduced(const Parse *p, const Token **behind) {
   const Token *t = p->t + 1;
   int depth = 0, values = 1;
@@ -93,7 +93,7 @@ bool parse_update(Parse *p) {
          parse_end(p, false);
 }
 
-/* Reports that reduction `name` is asked for by members, or by the points of an axis; returns false. */
+/* Reports that reduction `name` is requested for each member, or for each point of an axis; returns false. */
 static bool by_member(const Parse *p, const char *name) {
   diag_error(p->d, p->t->loc,
              "'%s' has a value for each member in a program with members, and is one number in others; leave out '%s' "
@@ -102,7 +102,7 @@ static bool by_member(const Parse *p, const char *name) {
   return false;
 }
 
-/* Does "by member" or the like follow, behind the region or the number of steps? */
+/* Does "by member" or the like follow the region or the number of steps? */
 static bool is_by_member(const Parse *p) { return parse_is_word(p, "by") || parse_is_word(p, "per"); }
 
 bool parse_reduce(Parse *p) {
@@ -130,7 +130,7 @@ bool parse_reduce(Parse *p) {
   return parse_end(p, false);
 }
 
-/* until CONDITION [every K]; behind the word, which is at `loc`. */
+/* until CONDITION [every K], after the word, which is at `loc`. */
 static bool until_scalars(Parse *p, Loc loc) {
   Decl d = {.kind = DECL_END, .name = "until", .loc = loc};
   if (!(d.value = parse_expr(p)) || (parse_is_word(p, "every") && !parse_every(p, &d)))

@@ -1,9 +1,9 @@
-/* frontend/parse_stmt.c: statements of blocks, going on after errors; functions. */
+/* frontend/parse_stmt.c: parses the statements of blocks, and continues after errors; parses functions. */
 #include "frontend/ast.h"
 
 #include <string.h>
 
-/* Is p at the end of a block, or where going on makes no sense? */
+/* Is p at the end of a block, or at a token after which statements cannot continue? */
 bool parse_at_block_end(const Parse *p) {
   return parse_is(p, TOK_RBRACE) || parse_is(p, TOK_EOF) || parse_begins_declaration(p->t) ||
          diags_errors(p->d) >= MAX_ERRORS;
@@ -26,7 +26,7 @@ static bool named_value(Parse *p, Stmt *s) {
   return s->value && parse_end(p, false);
 }
 
-/* The components and members behind the name that is assigned to. */
+/* The components and members after the name that is assigned to. */
 static bool path(Parse *p, Stmt *s) {
   while (parse_is(p, TOK_LBRACKET) || parse_is(p, TOK_DOT)) {
     PathStep at = {.loc = p->t->loc};
@@ -45,7 +45,7 @@ static bool path(Parse *p, Stmt *s) {
   return true;
 }
 
-/* Reports an operator of C at p->t that assigns to the name of `s`, as in A += 1 and A++. */
+/* If p->t assigns to the name of `s` by an operator of C, as in A += 1 and A++, reports that and returns true. */
 static bool is_compound(Parse *p, const Stmt *s) {
   bool sign = parse_is(p, TOK_PLUS) || parse_is(p, TOK_MINUS);
   bool factor = parse_is(p, TOK_STAR) || parse_is(p, TOK_SLASH) || parse_is(p, TOK_PERCENT);
@@ -59,7 +59,7 @@ static bool is_compound(Parse *p, const Stmt *s) {
   return true;
 }
 
-/* NAME = EXPR; with what part of it is assigned. */
+/* NAME = EXPR; the name may have components and members after it. */
 static bool assignment(Parse *p, Stmt *s) {
   Name name;
   s->kind = STMT_ASSIGN;
@@ -71,7 +71,7 @@ static bool assignment(Parse *p, Stmt *s) {
          parse_end(p, false);
 }
 
-/* After an error in the head of a for or if: steps over its block, or the rest of the statement. */
+/* After an error in the head of a for or if: skips its block, or the rest of the statement. */
 static void skip_body(Parse *p) {
   while (!parse_is(p, TOK_EOF) && !parse_is(p, TOK_SEMI) && !parse_is(p, TOK_LBRACE) && !parse_begins_declaration(p->t))
     p->t++;
@@ -83,7 +83,7 @@ static void skip_body(Parse *p) {
 
 static bool statement(Parse *p, Stmt *s);
 
-/* Statements up to the closing brace, which is taken like the opening one before. */
+/* Statements after an opening brace, up to the closing brace, which is taken. */
 static bool nested(Parse *p, int32_t *n, Stmt **body) {
   int32_t nesting = p->nesting;
   bool ok = parse_enter(p);
@@ -97,7 +97,7 @@ static bool nested(Parse *p, int32_t *n, Stmt **body) {
   return ok;
 }
 
-/* Is a loop as C has it, for (i = 0; ...; ...), at p->t behind its bracket? Reports it and steps over the head. */
+/* Is there a loop in C's form, for (i = 0; ...; ...), at p->t, after its parenthesis? Reports it and skips its head. */
 static bool is_loop_of_c(Parse *p) {
   const Token *t = p->t, *name = t->kind == TOK_NAME && t[1].kind == TOK_NAME && strcmp(t[1].text, "in") ? t + 1 : t;
   if (name->kind != TOK_NAME || name[1].kind != TOK_ASSIGN)
@@ -172,7 +172,7 @@ static bool result(Parse *p, Stmt *s) {
   return (s->value = parse_expr(p)) && parse_end(p, false);
 }
 
-/* A statement into *s. False after an error which leaves the rest of it unread. */
+/* Parses a statement into *s. False after an error if the rest of the statement has not been read. */
 static bool statement(Parse *p, Stmt *s) {
   if (parse_is_word(p, "include") && p->t[1].kind == TOK_STRING) {
     diag_error(p->d, p->t->loc, "an include stands where a declaration may, in no block");
@@ -187,7 +187,7 @@ static bool statement(Parse *p, Stmt *s) {
   return parse_is_word(p, "return") ? result(p, s) : assignment(p, s);
 }
 
-/* Takes the closing brace of a block; reports a missing one, but not once more for each block around it. */
+/* Takes the closing brace of a block. Reports a missing brace once, not again for each block around. */
 static bool close_block(Parse *p) {
   if (p->t == p->unclosed)
     return false;
@@ -229,7 +229,7 @@ bool parse_no_return(Parse *p, int32_t n, const Stmt *s) {
   return true;
 }
 
-/* NAME, ... : TYPE { , NAME, ... : TYPE } ) of function `d`; the opening bracket is taken. */
+/* NAME, ... : TYPE { , NAME, ... : TYPE } ) of function `d`, after the opening parenthesis. */
 static bool parameters(Parse *p, Decl *d) {
   if (parse_accept(p, TOK_RPAREN))
     return true;
@@ -240,7 +240,7 @@ static bool parameters(Parse *p, Decl *d) {
   return parse_expect(p, TOK_RPAREN, "',' or ')'");
 }
 
-/* { STATEMENTS return EXPR; } of function `d`; the opening brace is taken. */
+/* { STATEMENTS return EXPR; } of function `d`, after the opening brace. */
 static void body(Parse *p, Decl *d) {
   int before = diags_errors(p->d);
   Loc at = p->t[-1].loc;

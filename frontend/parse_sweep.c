@@ -1,7 +1,7 @@
-/* frontend/parse_sweep.c: tokens to sweeps: stencils whose points have an order along a dimension. */
+/* frontend/parse_sweep.c: parses sweeps: stencils that compute their points in order along a dimension. */
 #include "frontend/sweep.h"
 
-/* The block, or "= VALUE;", of the layers that `x` is for. */
+/* The block, or "= VALUE;", of piece `x`; `expected` names it in messages. */
 static bool body(Parse *p, PieceDecl *x, const char *expected) {
   x->loc = p->t->loc;
   if (parse_accept(p, TOK_LBRACE)) {
@@ -30,7 +30,7 @@ static bool order(Parse *p, SweepDecl *s) {
   return true;
 }
 
-/* "first [N] BODY next BODY" between braces, into the pieces of `d`, both on its region. */
+/* "first [N] BODY next BODY" in braces: adds two pieces to `d`, both on its region. */
 static bool layers(Parse *p, Decl *d, SweepDecl *s) {
   PieceDecl first = {.region = d->region}, next = {.region = d->region};
   if (!parse_expect(p, TOK_LBRACE, "'{', and what the sweep begins with: first { ... }") ||

@@ -1,4 +1,4 @@
-/* frontend/parse_tokens.c: the next token: is it this one, take it, report it. The lowest of the parser's layers. */
+/* frontend/parse_tokens.c: tests, takes and reports the next token. The lowest layer of the parser. */
 #include "frontend/ast.h"
 
 #include <string.h>

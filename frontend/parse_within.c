@@ -1,9 +1,9 @@
-/* parse_within.c: offsets that depend on data: NAME[[OFFSETS] within BOUND], and the bound among the arguments of at.
- */
+/* parse_within.c: parses offsets that depend on data: NAME[[OFFSETS] within BOUND], and the bound among the arguments
+ * of at. */
 #include "frontend/ast.h"
 
-/* EXPR or [EXPR, ...], the bounds of `n` offsets (0: of so many as there are), behind the word within; one is that of
- * all. Appends them to *kids[*all]. */
+/* EXPR or [EXPR, ...], the bounds of `n` offsets (0: of any number), after the word within; a single one holds for all
+ * offsets. Appends them to *kids[*all]. */
 static bool bounds(Parse *p, int n, Expr ***kids, int32_t *all) {
   int32_t before = *all;
   bool several = parse_accept(p, TOK_LBRACKET);

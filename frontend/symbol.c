@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The bucket of a name. */
+/* The number of the bucket of a name. */
 static unsigned hash(const char *s) {
   unsigned h = 2166136261u;
   for (; *s; s++)
@@ -29,7 +29,8 @@ void symbols_add(Symbols *s, Symbol *sym) {
   s->last = sym;
 }
 
-/* The nearest of the symbols linked from `x` on, if it beats *best; the names of bad symbols are as good as others. */
+/* Among the symbols linked from `x` on that fit (NULL: all), the one nearest to `name`: sets *out to its name and *best
+ * to its distance if that is less than *best. Bad symbols count as well. */
 static void nearest_symbol(const Symbol *x, const char *name, bool (*fits)(const Symbol *), int *best,
                            const char **out) {
   for (; x; x = x->next) {
