@@ -1,12 +1,12 @@
-/* check_complex.c: complex numbers. Their types are structs of two floats, so that all that holds for fields of structs
- * holds for them; files and arrays know them by their names. Operations are written out here: what they do to real and
- * imaginary parts is what one would write by hand, and a number that has only one of the two, as a real number or an
- * imaginary literal, adds no product with 0. */
+/* check_complex.c: complex numbers. Their types are structs of two floats, so that every rule for fields of structs
+ * applies to them; files and arrays recognize them by the types' names. Operations are expanded here to operations on
+ * real and imaginary parts, as one would write them by hand. A number that has only one part, such as a real number or
+ * an imaginary literal, adds no product with 0. */
 #include "frontend/complex.h"
 
 #include <string.h>
 
-/* The parts of a value; NULL: that one is 0 by the form of the text. */
+/* The parts of a value. NULL: the text itself shows that this part is 0. */
 typedef struct Parts {
   Expr *re, *im;
 } Parts;
@@ -15,7 +15,8 @@ typedef struct Parts {
 
 static const char *const words[] = {"c64", "c128"};
 
-/* The complex type number `i`. */
+/* The complex type number `i` (0: c64, 1: c128), which is added to the module at the first call. TY_NONE after
+ * reporting. */
 static Type type_number(Checker *c, int i, Loc loc) {
   if (c->complex[i])
     return c->complex[i];
@@ -33,7 +34,7 @@ static Type type_number(Checker *c, int i, Loc loc) {
   return s->type;
 }
 
-/* The number of the type that `name` stands for; -1: none. */
+/* The number of the complex type `name`; -1: it is none. */
 static int find_type(const Checker *c, const char *name) {
   return !strcmp(name, "c64") ? 0 : !strcmp(name, "c128") ? 1 : !strcmp(name, "complex") ? c->real == TY_F64 : -1;
 }
@@ -46,8 +47,8 @@ Type check_complex_type(Checker *c, const char *name, Loc loc) {
 
 bool check_is_complex(const Checker *c, Type t) { return t != TY_NONE && (t == c->complex[0] || t == c->complex[1]); }
 
-/* Is it an imaginary literal, or something made of such and other literals, without a type so far? Its kids are its
- * parts, literals too. */
+/* Is it an imaginary literal, or an operation on such literals and others, that has no type yet? Its kids are its
+ * parts, which are literals as well. */
 static bool is_open(const Expr *e) { return e->type == TY_BRACES && e->imaginary; }
 
 bool check_has_complex(const Checker *c, const Expr *e, int first) {
@@ -57,15 +58,15 @@ bool check_has_complex(const Checker *c, const Expr *e, int first) {
   return false;
 }
 
-/* The type of the parts of the complex type `t`. */
+/* The type of the parts of complex type `t`. */
 static Type part_type(const Checker *c, Type t) { return t == c->complex[1] ? TY_F64 : TY_F32; }
 
-/* The complex type whose parts are of type `t`. */
+/* The complex type whose parts have type `t`. */
 static Type type_of_parts(Checker *c, Type t, Loc loc) { return type_number(c, t == TY_F64, loc); }
 
 /* ---- values */
 
-/* The operation of floats of the type of `x`, or of literals; NULL parts stay. */
+/* Operation `op` on the float or literal `x`; NULL for NULL. */
 static Expr *op1(Checker *c, Opcode op, Expr *x) {
   if (!x)
     return NULL;
@@ -80,12 +81,12 @@ static Expr *op2(Checker *c, Opcode op, Expr *x, Expr *y) {
   return type_is_literal(x->type) ? check_types(c, NULL, e) : e;
 }
 
-/* x + y or x - y, of which NULL is 0. */
+/* x + y or x - y, where NULL means 0. */
 static Expr *sum(Checker *c, Opcode op, Expr *x, Expr *y) {
   return x && y ? op2(c, op, x, y) : x ? x : op == OP_SUB ? op1(c, OP_NEG, y) : y;
 }
 
-/* x y, or NULL if one is. */
+/* x y, or NULL if one of them is NULL. */
 static Expr *product(Checker *c, Expr *x, Expr *y) { return x && y ? op2(c, OP_MUL, x, y) : NULL; }
 
 /* The number `k` of type `t`. */
@@ -95,7 +96,7 @@ static Expr *number(Checker *c, Loc loc, Type t, const char *k) {
   return e;
 }
 
-/* The value of type `t`, or open, with these parts. */
+/* The value of type `t` (TY_BRACES: an open value) with the parts `x`. */
 static Expr *value(Checker *c, Loc loc, Type t, Parts x) {
   Expr *e = check_leaf(c, EXPR_BRACES, t, loc, NULL);
   Type of = t == TY_BRACES ? TY_LITERAL_FLOAT : part_type(c, t);
@@ -107,7 +108,7 @@ static Expr *value(Checker *c, Loc loc, Type t, Parts x) {
   return e;
 }
 
-/* The parts of `e`, an open value or a literal, as they stand; that which is written as 0, or not at all, is NULL. */
+/* The parts of `e`, an open value or a literal, unchanged; NULL for a part that is written as 0 or is absent. */
 static Parts open_parts(Expr *e) {
   if (e->type != TY_BRACES)
     return (Parts){e, NULL};
@@ -116,11 +117,11 @@ static Parts open_parts(Expr *e) {
   return (Parts){none ? NULL : e->kids[0], e->kids[1]};
 }
 
-/* Is the complex value written as two numbers, params or lets, which need not be computed once? */
+/* Are both parts of the complex value constants, params or lets, so that they need not be shared? */
 static bool is_of_leaves(const Expr *e) { return e->kind == EXPR_BRACES && !e->kids[0]->n && !e->kids[1]->n; }
 
-/* The parts of `e`, complex or a real number, in the complex type `t`, each computed once. re or im is EXPR_BAD after
- * reporting that it does not go with that. */
+/* The parts of `e`, a complex or real number, as parts of the complex type `t`, each computed once. `re` is EXPR_BAD
+ * after reporting that the type of `e` does not fit; `op` names the operation. */
 static Parts parts(Checker *c, const Env *env, const char *op, Expr *e, Type t) {
   Type of = part_type(c, t);
   if (is_open(e)) {
@@ -170,7 +171,7 @@ static Parts multiplied(Checker *c, Parts x, Parts y) {
                  sum(c, OP_ADD, product(c, x.re, y.im), product(c, x.im, y.re))};
 }
 
-/* x / y: of a number with one part, each part divided by it; else x conj(y) / |y|^2. */
+/* x / y: if y has one part, divides each part of x by it; else x conj(y) / |y|^2. */
 static Parts divided(Checker *c, Parts x, Parts y) {
   if (!y.im)
     return (Parts){x.re ? op2(c, OP_DIV, x.re, y.re) : NULL, x.im ? op2(c, OP_DIV, x.im, y.re) : NULL};
@@ -190,7 +191,7 @@ static Parts exponential(Checker *c, Parts x) {
   return (Parts){size ? op2(c, OP_MUL, size, re) : re, size ? op2(c, OP_MUL, size, im) : im};
 }
 
-/* x, a comparison with 0 by `op`, chooses between y and z. */
+/* y if x compares with 0 by `op`, else z. */
 static Expr *by_sign(Checker *c, Opcode op, Expr *x, Expr *y, Expr *z) {
   Expr *test = check_operation(c, op, x->loc, 2, (Expr *[]){x, number(c, x->loc, x->type, "0.0")});
   test->type = TY_BOOL;
@@ -199,8 +200,8 @@ static Expr *by_sign(Checker *c, Opcode op, Expr *x, Expr *y, Expr *z) {
   return e;
 }
 
-/* |x| by the larger part, m, and the other, n, of `re` and `im`: m sqrt(1 + (n / m)^2), whose square neither overflows
- * nor underflows as that of |x| may. Of two parts that are alike m is the first and n the second, for gradients. */
+/* |x| as m sqrt(1 + (n / m)^2), where m is the larger and n the smaller of |re| and |im|: it neither overflows nor
+ * underflows where re^2 + im^2 does. If the two are equal, m is the first and n the second, for gradients. */
 static Expr *length(Checker *c, Parts x, Expr *re, Expr *im) {
   if (!x.re || !x.im)
     return op1(c, OP_ABS, x.re ? re : im);
@@ -212,8 +213,8 @@ static Expr *length(Checker *c, Parts x, Expr *re, Expr *im) {
   return op2(c, OP_MUL, m, op1(c, OP_SQRT, more));
 }
 
-/* The root of `x`, of type `t`, whose real part is not negative: with s = sqrt((|re| + |x|) / 2) and d = |im| / (2 s)
- * it is s and d with the sign of im, or if re is negative d and s with that sign. */
+/* The square root of `x`, of type `t`, whose real part is not negative. With s = sqrt((|re| + |x|) / 2) and d = |im| /
+ * (2 s) its parts are s and d with the sign of im; if re is negative, d and s with the sign of im. */
 static Parts root(Checker *c, Parts x, Type t, Loc loc) {
   Type of = part_type(c, t);
   Expr *re = x.re ? x.re : number(c, loc, of, "0.0"), *im = x.im ? x.im : number(c, loc, of, "0.0");
@@ -227,7 +228,7 @@ static Parts root(Checker *c, Parts x, Type t, Loc loc) {
 
 /* ---- operations */
 
-/* Reports that the operation `e` has no meaning for complex numbers. */
+/* Reports that the operation `e` is not defined for complex numbers. */
 static Expr *no_meaning(Checker *c, const Env *env, const Expr *e) {
   const char *op = check_spelling(c, e->op);
   switch (e->op) {
@@ -249,7 +250,8 @@ static Expr *no_meaning(Checker *c, const Env *env, const Expr *e) {
   }
 }
 
-/* The complex type of the operation `e`: that of a kid, or the one whose parts are as a real kid is, or `complex`. */
+/* The complex type of the operation `e`: the type of a complex kid; else the one whose parts have the type of a real
+ * kid; else `complex`. */
 static Type lead_type(Checker *c, const Expr *e, int first) {
   for (int i = first; i < e->n; i++)
     if (check_is_complex(c, e->kids[i]->type))
@@ -260,7 +262,7 @@ static Type lead_type(Checker *c, const Expr *e, int first) {
   return type_of_parts(c, c->real, e->loc);
 }
 
-/* A choice: its values as one complex type. */
+/* A choice: converts its values to one complex type. */
 static Expr *choice(Checker *c, const Env *env, Expr *e) {
   if (e->kids[0]->type != TY_BOOL)
     return check_error(c, env, e->kids[0]->loc,
@@ -276,13 +278,13 @@ static Expr *choice(Checker *c, const Env *env, Expr *e) {
   return e->type == TY_NONE ? check_bad(c, e->loc) : e;
 }
 
-/* A conversion: complex numbers have two parts, of which a real type keeps none silently. */
+/* Reports a conversion to a real type: it would silently drop one of two parts. */
 static Expr *conversion(Checker *c, const Env *env, const Expr *e) {
   return check_error(c, env, e->loc, "%s(...) is of one real number, and this is complex; take re(z) or im(z)",
                      type_name(e->type));
 }
 
-/* Is `e` a sum, a product or a sign of literals alone, which stays open? */
+/* Is `e` a sum, a difference, a product or a sign of literals alone, which remains open? */
 static bool stays_open(const Expr *e) {
   bool open = e->op == OP_ADD || e->op == OP_SUB || e->op == OP_MUL || e->op == OP_NEG;
   for (int i = 0; i < e->n; i++)
@@ -372,7 +374,7 @@ bool check_is_complex_call(const Checker *c, const Expr *e) {
   return !s && find_function(e->name) < FUNCTIONS;
 }
 
-/* cis(x), x a real number: cos x + i sin x. */
+/* cis(x) of a real number x: cos x + i sin x. */
 static Expr *direction(Checker *c, const Env *env, Expr *x, Loc loc) {
   x = check_value(c, x);
   if (x->kind == EXPR_BAD)
@@ -384,7 +386,7 @@ static Expr *direction(Checker *c, const Env *env, Expr *x, Loc loc) {
   return t == TY_NONE ? check_bad(c, loc) : value(c, loc, t, exponential(c, (Parts){NULL, share(c, x, "cis")}));
 }
 
-/* Part `x` in the type of the parts of `t`. */
+/* Part `x` (NULL: none) converted to the type of the parts of `t`. */
 static Expr *convert_part(Checker *c, Expr *x, Type t) {
   if (!x || x->type == part_type(c, t))
     return x;

@@ -1,9 +1,8 @@
-/* check_composite.c: types as written; values in braces, vectors, structs and their members; storage types.
+/* check_composite.c: written types; values in braces, vectors, structs and their members; storage types.
  *
- * Values in braces are open (TY_BRACES) until they meet a type: a target's, a let's, the other operand's. Those that
- * meet none are vectors if their
- * members are of one type. f16, bf16, i8, i16, u8 and u16 are types of storage: a value of one widens to f32 or i32
- * when something is computed with it. */
+ * Values in braces are open (TY_BRACES) until a type is known for them: that of a target, of a let, or of the other
+ * operand. If none is found, and all their members have one type, they become vectors. f16, bf16, i8, i16, u8 and u16
+ * are storage types: when a value of one is used in a computation, it is widened to f32 or i32. */
 #include "frontend/complex.h"
 
 #include <math.h>
@@ -38,7 +37,7 @@ const char *check_type_words(const Checker *c, Type t) {
   return t == TY_LITERAL_FLOAT ? "a floating-point literal" : type_text(c->m, t);
 }
 
-/* The vector of `n` values of type `t`; TY_NONE after reporting that it is too large. */
+/* The vector type of `n` values of type `t`; TY_NONE after reporting that it would be too large. */
 static Type vector_of(Checker *c, const Env *env, Loc loc, Type t, int64_t n) {
   if (n < 1 || n > MAX_COMPONENTS || n * type_components(c->m, t) > MAX_COMPONENTS) {
     check_error(c, env, loc, "a vector of %lld values of type %s; a type has 1 to %d components", (long long)n,
@@ -51,7 +50,7 @@ static Type vector_of(Checker *c, const Env *env, Loc loc, Type t, int64_t n) {
   return TY_NONE;
 }
 
-/* A vector of the shape of `t` with components of the scalar type `base`. */
+/* The vector type with the shape of `t` and components of the scalar type `base`. */
 static Type with_base(Checker *c, Type t, Type base) {
   if (!type_is_vector(c->m, t))
     return base;
@@ -97,7 +96,7 @@ static const char *type_of_c(const char *name) {
   return NULL;
 }
 
-/* The type that the name of `t` stands for; TY_NONE after reporting. */
+/* The type whose name `t` has; TY_NONE after reporting. */
 static Type named_type(Checker *c, const TypeExpr *t) {
   Type scalar = type_of_word(t->name, c->real);
   Symbol *s = symbols_find(&c->syms, t->name);
@@ -121,7 +120,7 @@ static Type named_type(Checker *c, const TypeExpr *t) {
   return s->kind == SYM_STRUCT ? s->type : TY_NONE;
 }
 
-/* May a value have type `t` where `use` says? Reports if not. */
+/* Is type `t` allowed where `use` says? Reports if not. */
 static bool may_stand(Checker *c, const TypeExpr *e, Type t, TypeUse use) {
   Type wide = check_value_type(c, t);
   bool is_complex = check_is_complex(c, t);
@@ -162,7 +161,7 @@ bool check_type_expr(Checker *c, const TypeExpr *e, TypeUse use, Type *out) {
   return true;
 }
 
-/* Is the name of member `i` taken by one before it? Reports if so. */
+/* Does an earlier member have the name of member `i`? Reports if so. */
 static bool is_twice(Checker *c, const Decl *d, int i) {
   for (int k = 0; k < i; k++)
     if (!strcmp(d->members[k].name.s, d->members[i].name.s)) {
@@ -192,9 +191,9 @@ bool check_members(Checker *c, const Decl *d, Member **out) {
   return false;
 }
 
-/* ---- conversions that nobody wrote */
+/* ---- implicit conversions */
 
-/* `e` as type t, converted component by component. */
+/* `e` converted to type `t`, component by component. */
 static Expr *converted(Checker *c, Expr *e, Type t) {
   Expr *x = check_operation(c, OP_CONVERT, e->loc, 1, &e);
   x->type = t;
@@ -206,13 +205,15 @@ Expr *check_widen(Checker *c, Expr *e) {
   return t == e->type ? e : converted(c, e, t);
 }
 
-/* Does constant `k` of type `from` keep its value in the storage type `to`, but for rounding? */
+/* Can constant `k` of type `from` be converted to the storage type `to`: without overflow for floats, exactly for
+ * integers? */
 static bool fits(Const k, Type from, Type to) {
   Const x = const_convert(k, from, to);
   return type_is_float(to) ? !isinf(x.f) : x.i == k.i;
 }
 
-/* The value of an integer literal, perhaps behind a minus, or of a const made of some. */
+/* Sets *out to the value of an integer literal, perhaps with a minus, or of a const of such literals; false for
+ * others. */
 static bool literal_value(const Expr *e, int64_t *out) {
   Const k = {0};
   bool ok = e->type == TY_LITERAL_INT;
@@ -226,20 +227,21 @@ static bool literal_value(const Expr *e, int64_t *out) {
   return ok;
 }
 
-/* Is the literal one that the storage type `t` of integers holds? */
+/* Is `t` a storage type of integers that can hold the literal `e`? */
 static bool literal_fits(const Expr *e, Type t) {
   int64_t i;
   return type_is_int(t) && type_size(t) < 4 && literal_value(e, &i) && fits((Const){.i = i}, TY_I64, t);
 }
 
-/* Is `e` a literal or a constant of literals, with signs or without, that may still take another float type? */
+/* Is `e` a literal, or a constant of literals, perhaps with signs, that may still take another float type? */
 static bool is_bare(const Expr *e) {
   if (e->kind == EXPR_OP && e->op == OP_NEG)
     return is_bare(e->kids[0]);
   return e->kind == EXPR_INT || e->kind == EXPR_FLOAT || (e->kind == EXPR_CONST && type_is_literal(e->sym->type));
 }
 
-/* The bare literal `e` rounded once from its text to the storage type `t` of floats; NULL if that is too large. */
+/* The bare literal `e`, rounded once from its text to the storage type `t` of floats; NULL if it is too large for
+ * `t`. */
 static Expr *store_float(Expr *e, Type t) {
   Const k;
   Expr *x = e;
@@ -253,7 +255,8 @@ static Expr *store_float(Expr *e, Type t) {
   return e;
 }
 
-/* The literals `e` as a value of the storage type `t`; EXPR_BAD after reporting that they do not fit. */
+/* The literals `e`, perhaps with choices, as a value of the storage type `t`; EXPR_BAD after reporting that they do not
+ * fit. */
 static Expr *store_literal(Checker *c, const Env *env, Expr *e, Type t) {
   Type wide = check_value_type(c, t);
   Const k;
@@ -280,7 +283,7 @@ static Expr *store_literal(Checker *c, const Env *env, Expr *e, Type t) {
   return check_error(c, env, e->loc, "the value %s does not fit the type %s", s.s, type_name(t));
 }
 
-/* Is `e`, which has a type, a bare literal, or an if or a vector with one among its values? */
+/* Is `e`, which has a type, a bare literal, or a choice or vector with a bare literal among its values? */
 static bool has_bare(const Expr *e) {
   bool choice = e->kind == EXPR_OP && e->op == OP_SELECT, found = is_bare(e);
   bool parts = choice || e->kind == EXPR_BRACES || e->kind == EXPR_SPREAD;
@@ -289,8 +292,8 @@ static bool has_bare(const Expr *e) {
   return found;
 }
 
-/* The value `e`, of the type that is computed with, as one of the storage type `t` of floats: literals that it chooses
- * from are rounded once, from their text. */
+/* The value `e`, in the type of computation, converted to the storage type `t` of floats. Bare literals among the
+ * values of `e` are rounded once, from their text. */
 static Expr *narrowed(Checker *c, Expr *e, Type t) {
   if (e->kind == EXPR_OP && e->op == OP_CONVERT && e->kids[0]->type == t)
     return e->kids[0];
@@ -308,7 +311,7 @@ static Expr *narrowed(Checker *c, Expr *e, Type t) {
   return e;
 }
 
-/* The scalar `e` as a vector of type `t`. */
+/* The scalar `e` as a vector of type `t` whose components are all equal to it. */
 static Expr *spread(Checker *c, const Env *env, Expr *e, Type t, const char *to) {
   Expr *kid = check_coerce_in(c, env, e, check_base(c, t), arena_printf(c->arena, "a component of %s", to));
   if (kid->kind == EXPR_BAD)
@@ -328,7 +331,7 @@ static const char *member_names(Checker *c, const Composite *t) {
   return s.s;
 }
 
-/* The number of the member of that name, -1 if there is none. */
+/* The number of the member called `name`, -1 if there is none. */
 static int find_member(const Composite *t, const char *name) {
   for (int i = 0; t->name && i < t->n; i++)
     if (!strcmp(t->members[i].name, name))
@@ -336,7 +339,7 @@ static int find_member(const Composite *t, const char *name) {
   return -1;
 }
 
-/* The named values `e` in the order of the members of `t`. False after reporting. */
+/* Sorts the named values of `e` into the order of the members of `t`. False after reporting. */
 static bool sort_members(Checker *c, const Env *env, Expr *e, const Composite *t) {
   Expr **sorted = ARENA_ARRAY(c->arena, Expr *, t->n);
   for (int i = 0; i < e->n; i++) {
@@ -365,7 +368,7 @@ static bool sort_members(Checker *c, const Env *env, Expr *e, const Composite *t
   return true;
 }
 
-/* Are there names in the braces? */
+/* Do the values in the braces have names? */
 static bool has_names(const Expr *e) {
   for (int i = 0; i < e->n; i++)
     if (e->kids[i]->kind == EXPR_NAMED)
@@ -373,7 +376,7 @@ static bool has_names(const Expr *e) {
   return false;
 }
 
-/* {kids} as a value of the composite type `type`. */
+/* The open braces `e` as a value of the composite type `type`; `to` names the target in messages. */
 static Expr *close_braces(Checker *c, const Env *env, Expr *e, Type type, const char *to) {
   const Composite *t = type_composite(c->m, type);
   Composite want = *t;
@@ -398,7 +401,7 @@ static Expr *close_braces(Checker *c, const Env *env, Expr *e, Type type, const 
   return e;
 }
 
-/* The open operation `e`, all literals, as a value of the vector type `type`. */
+/* The open operation `e` on literals as a value of the vector type `type`. */
 static Expr *close_operation(Checker *c, const Env *env, Expr *e, Type type, const char *to) {
   Type wide = check_value_type(c, type);
   if (e->op != OP_SELECT && check_base(c, type) == TY_NONE)
@@ -418,7 +421,7 @@ static Expr *close_operation(Checker *c, const Env *env, Expr *e, Type type, con
   return e->type == type ? e : converted(c, e, type);
 }
 
-/* The open value `e` as one of type `want`. */
+/* The open value `e` as a value of type `want`. */
 static Expr *close_value(Checker *c, const Env *env, Expr *e, Type want, const char *to) {
   if (!type_composite(c->m, want))
     return check_error(c, env, e->loc, "%s is %s, one number, but this is a value in braces", to,
@@ -426,7 +429,7 @@ static Expr *close_value(Checker *c, const Env *env, Expr *e, Type want, const c
   return e->kind == EXPR_OP ? close_operation(c, env, e, want, to) : close_braces(c, env, e, want, to);
 }
 
-/* The type that the open value `e` of literals has if its components are of the scalar type `base`; TY_NONE after
+/* The type of the open value `e` of literals when its components have the scalar type `base`; TY_NONE after
  * reporting. */
 static Type open_type(Checker *c, const Env *env, const Expr *e, Type base) {
   if (e->type != TY_BRACES)
@@ -446,8 +449,8 @@ Expr *check_close_as(Checker *c, const Env *env, Expr *e, Type base) {
   return t == TY_NONE ? check_bad(c, e->loc) : check_coerce_in(c, env, e, t, "the value");
 }
 
-/* The first type among the values of the open braces `e` that is not open; TY_BRACES if there is none. Settles kids.
- * TY_NONE after reporting. */
+/* The first type, of the values in the open braces `e`, that is neither open nor a literal's; TY_BRACES if there is
+ * none, TY_NONE after reporting. Settles the values. */
 static Type lead_type(Checker *c, const Env *env, Expr *e) {
   Type lead = TY_BRACES;
   for (int i = 0; i < e->n; i++) {
@@ -461,7 +464,7 @@ static Type lead_type(Checker *c, const Env *env, Expr *e) {
   return lead;
 }
 
-/* The open choice `e` with a type, if its values name one. */
+/* Gives the open choice `e` a type, if its values have one. */
 static Expr *settle_choice(Checker *c, const Env *env, Expr *e) {
   for (int i = 1; i < 3; i++)
     if ((e->kids[i] = check_settle(c, env, e->kids[i]))->kind == EXPR_BAD)
@@ -494,9 +497,9 @@ Expr *check_settle(Checker *c, const Env *env, Expr *e) {
   return t == TY_NONE ? check_bad(c, e->loc) : close_braces(c, env, e, t, "the vector");
 }
 
-/* ---- what coerces and combines */
+/* ---- converting to one type */
 
-/* How a component of the vector `e` of `n` is written, for messages. */
+/* How to write a component of the vector `e` of `n` components, for messages. */
 static const char *take_component(Checker *c, const Expr *e, int n) {
   Str s = {.arena = c->arena};
   if (e->kind != EXPR_FIELD)
@@ -508,7 +511,7 @@ static const char *take_component(Checker *c, const Expr *e, int n) {
   return s.s;
 }
 
-/* How the value `e` may become one of type `want`, for messages. */
+/* How to convert the value `e` to type `want`, for messages. */
 static const char *cure(Checker *c, const Expr *e, Type want) {
   const Composite *t = type_composite(c->m, e->type), *w = type_composite(c->m, want);
   if (check_is_complex(c, want))
@@ -556,8 +559,8 @@ bool check_has_vector(const Checker *c, const Expr *e, int first) {
   return false;
 }
 
-/* Of kids `first` and on, the number of one of composite type; open ones get a type if a scalar or their members name
- * one. -1 if all are literals, -2 after reporting. */
+/* The number of a kid from `first` on that has composite type. If there is none but a kid has a scalar type, gives the
+ * first open kid a type with such components, and returns its number. -1 if all are literals, -2 after reporting. */
 static int find_lead(Checker *c, const Env *env, Expr *e, int first) {
   Type scalar = TY_NONE;
   int open = -1;
@@ -576,8 +579,8 @@ static int find_lead(Checker *c, const Env *env, Expr *e, int first) {
   return e->kids[open]->kind == EXPR_BAD ? -2 : open;
 }
 
-/* Gives the open ones among kids `first` and on, none of them being of composite type, a type if their members have
- * one. False after reporting. */
+/* Settles the kids from `first` on, of which none has composite type: open kids get a type if their members have one.
+ * False after reporting. */
 static bool settle_kids(Checker *c, const Env *env, Expr *e, int first) {
   for (int i = first; i < e->n; i++)
     if ((e->kids[i] = check_settle(c, env, e->kids[i]))->kind == EXPR_BAD)
@@ -585,7 +588,8 @@ static bool settle_kids(Checker *c, const Env *env, Expr *e, int first) {
   return true;
 }
 
-/* Has one of kids `first` and on a type that is (`composite`: composite; else: not open and not a literal's)? */
+/* Does a kid from `first` on have a type that is composite (if `composite`), or else one that is neither open nor a
+ * literal's? */
 static bool any_typed(const Checker *c, const Expr *e, int first, bool composite) {
   for (int i = first; i < e->n; i++) {
     Type t = e->kids[i]->type;

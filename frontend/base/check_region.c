@@ -1,11 +1,11 @@
-/* check_region.c: regions, their bounds, and launch checks of these. Above check_type.c; accesses to fields, which are
- * bounded by regions, are in check/check_access.c. */
+/* check_region.c: regions and their bounds, and launch checks of them. Above check_type.c. Accesses to fields, which
+ * regions bound, are in check/check_access.c. */
 #include "frontend/base/bounds.h"
 #include "frontend/ensemble.h"
 #include "frontend/fields.h"
 
-/* Bounds are compared where they can be without the params; where they cannot, the comparison becomes a check at
- * launch. */
+/* Bounds are compared when compiling where the result is the same for all params; else the comparison becomes a check
+ * at launch. */
 
 void check_all_members(const Checker *c, Box *box) {
   if (!c->lead)
@@ -50,7 +50,7 @@ const Box *region_guard(Checker *c, const Box *b) {
   return copy;
 }
 
-/* Is a check under guard `weak` made whenever one under `strong` is? */
+/* Is a check under guard `weak` made whenever a check under guard `strong` is made? */
 static bool guards_more(const Box *weak, const Box *strong) { return !weak || (strong && box_equal(weak, strong)); }
 
 bool region_is_checked(Checker *c, Affine value, const Box *x, const Box *y) {
@@ -96,7 +96,7 @@ bool check_inside(Checker *c, Loc loc, const Box *inner, const char *inner_text,
   return ok;
 }
 
-/* Is it something with a region? */
+/* Does `s` (NULL: no) have a region? */
 static bool is_region(const Symbol *s) {
   return s && (s->kind == SYM_GRID || s->kind == SYM_REGION || s->kind == SYM_FIELD);
 }
@@ -115,7 +115,7 @@ const Box *check_region_name(Checker *c, Loc loc, const char *name) {
   return NULL;
 }
 
-/* The first param in `x`, an expression of operators; NULL: there is none, or something is converted. */
+/* The first param in `x`, an expression of operators; NULL if there is none, or if `x` contains a conversion. */
 static const Symbol *float_param(const Expr *x) {
   const Symbol *first = NULL;
   if (x->kind == EXPR_SCALAR)
@@ -129,7 +129,7 @@ static const Symbol *float_param(const Expr *x) {
   return x->op == OP_CONVERT ? NULL : first;
 }
 
-/* Reports that the bound `x` (`what`) is of a float type; returns false. */
+/* Reports that the bound `x`, which `what` names, has a float type; returns false. */
 static bool float_bound(Checker *c, const Expr *x, const char *what) {
   const Symbol *s = float_param(x);
   if (s && s->kind == SYM_PARAM && s->decl->type)
@@ -163,10 +163,10 @@ bool check_affine(Checker *c, const Expr *e, const char *what, Affine *out) {
   return false;
 }
 
-/* One bound. */
+/* Evaluates one bound. */
 static bool bound(Checker *c, const Expr *e, Affine *out) { return check_affine(c, e, "a bound", out); }
 
-/* If the region is one bare name that stands for a region: that name's symbol. */
+/* If the region is only a name, and that name has a region: its symbol; else NULL. */
 static const Symbol *bare_region(Checker *c, const RegionExpr *r) {
   if (r->n != 1 || r->ranges[0].hi || !r->ranges[0].lo || r->ranges[0].lo->kind != EXPR_NAME)
     return NULL;
@@ -194,7 +194,7 @@ static bool one_range(Checker *c, const RegionExpr *r, int d, Box *out, bool *la
   return (!x->hi || bound(c, x->hi, &out->hi[d])) && ok;
 }
 
-/* "0", "0 and 2": the dimensions of `lacks`. */
+/* The dimensions for which `lacks` is true, as in "0", "0 and 2". */
 static const char *dimensions(Checker *c, const bool *lacks) {
   Str s = {.arena = c->arena};
   for (int d = 0; d < MAX_RANK; d++)
@@ -254,7 +254,7 @@ bool check_region_of(Checker *c, const RegionExpr *r, Box *out, bool *lacks) {
   return ok;
 }
 
-/* The region of field `d`. False after reporting. */
+/* Sets *out to the region of field `d`. False after reporting. */
 bool check_box(Checker *c, const Decl *d, Box *out) {
   const Box *named = d->on.s ? check_region_name(c, d->on.loc, d->on.s) : &c->m->grid;
   if (d->region)

@@ -1,5 +1,5 @@
-/* check_type.c: types of operations; literals take the type they meet. Vectors and structs are in
- * check_composite.c. With that and check_complex.c above nodes.c, names.c, fold.c and share.c. */
+/* check_type.c: the types of operations; literals take the type of the operands beside them. Vectors and structs are in
+ * check_composite.c. Together with that file and check_complex.c it is above nodes.c, names.c, fold.c and share.c. */
 #include "frontend/checker.h"
 #include "frontend/complex.h"
 #include "frontend/ensemble.h"
@@ -22,8 +22,8 @@ const char *check_spelling(Checker *c, Opcode op) {
   return arena_printf(c->arena, "'%s'", op_info[op].name);
 }
 
-/* The expression as messages name it: its name, that of a member with what it is in, of a widened value what it was; or
- * "...". */
+/* The text by which messages name an expression: its name; for a member of a struct that of the struct and its own; for
+ * a widened value that of the original; "..." for others. */
 static const char *text(Checker *c, const Expr *e) {
   const Composite *t = e->kind == EXPR_MEMBER ? type_composite(c->m, e->kids[0]->type) : NULL;
   if (t && t->name) {
@@ -43,7 +43,7 @@ static const char *text(Checker *c, const Expr *e) {
   }
 }
 
-/* How to convert `e` to type t, as a program would say it. */
+/* How to convert `e` to type `t`, in the program's language. */
 static const char *cure(Checker *c, const Expr *e, Type t) {
   if (t == c->real)
     return arena_printf(c->arena, "real(%s) or %s(%s)", text(c, e), type_name(t), text(c, e));
@@ -54,7 +54,7 @@ static bool is_float(Type t) { return t == TY_LITERAL_FLOAT || (t < TY_COMPOSITE
 static bool is_int(Type t) { return t == TY_LITERAL_INT || (t < TY_COMPOSITE && type_is_int(t)); }
 static bool is_number(Type t) { return is_float(t) || is_int(t); }
 
-/* A const's value, or an element's, as type t. */
+/* The value of a const or of an element of a table as type `t`. */
 static Expr *adapt_const(Checker *c, const Env *env, Expr *e, Type t) {
   if (!e->sym->have[t])
     return check_error(c, env, e->loc, "the constant '%s' does not fit the type %s", e->name, type_name(t));
@@ -62,7 +62,7 @@ static Expr *adapt_const(Checker *c, const Env *env, Expr *e, Type t) {
   return e;
 }
 
-/* A literal as type t. */
+/* The literal `e` as type `t`. */
 static Expr *adapt_literal(Checker *c, const Env *env, Expr *e, Type t) {
   Const k;
   if (!fold_literal(e, t, &k) || (type_is_float(t) && isinf(k.f)))
@@ -71,7 +71,7 @@ static Expr *adapt_literal(Checker *c, const Env *env, Expr *e, Type t) {
   return e;
 }
 
-/* The integer literal behind the minus `e` as one literal: the least number of a type has no positive counterpart. */
+/* The integer literal with the minus `e` as one literal: the least number of a type has no positive counterpart. */
 static Expr *signed_literal(Checker *c, const Expr *e) {
   Expr *x = ARENA_NEW(c->arena, Expr);
   *x = *e->kids[0];
@@ -117,7 +117,8 @@ Expr *check_readapt(Checker *c, const Env *env, Expr *e, Type t) {
   return e;
 }
 
-/* Are kids `first` and on of `e` literals or made of them, one of them with an operation of integers alone? */
+/* Do the kids of `e` from `first` on consist of literals alone, and is at least one of them an operation of
+ * integers? */
 static bool all_adapt(const Expr *e, int first) {
   bool any = false;
   for (int i = first; i < e->n; i++) {
@@ -128,7 +129,7 @@ static bool all_adapt(const Expr *e, int first) {
   return any;
 }
 
-/* Makes those of kids `first` and on of `e` that are i64 only because they met no type one of the integer type that
+/* Kids of `e` from `first` on that are i64 only because all their operands were literals get the integer type that
  * another kid has. False after reporting. */
 static bool readapt_kids(Checker *c, const Env *env, Expr *e, int first) {
   Type t = TY_NONE;
@@ -141,7 +142,7 @@ static bool readapt_kids(Checker *c, const Env *env, Expr *e, int first) {
   return true;
 }
 
-/* Is `t` the type to which a message proposes to convert the other? */
+/* Is `t`, of the types `t` and `u`, the one to which a message proposes to convert the other? */
 static bool is_wider(Type t, Type u) {
   if (is_float(t) != is_float(u))
     return is_float(t);
@@ -149,7 +150,7 @@ static bool is_wider(Type t, Type u) {
   return sizes ? type_size(t) > type_size(u) : t > u;
 }
 
-/* Reports that the vectors, structs or scalars x and y do not go together in `e`. */
+/* Reports that the vectors, structs or scalars `x` and `y` cannot be combined in `e`. */
 static Expr *mixed_vectors(Checker *c, const Env *env, const Expr *e, const Expr *x, const Expr *y) {
   Type t = check_base(c, x->type), u = check_base(c, y->type);
   const char *op = check_spelling(c, e->op), *xs = check_type_words(c, x->type), *ys = check_type_words(c, y->type);
@@ -187,7 +188,7 @@ Expr *check_mixed(Checker *c, const Env *env, const Expr *e, const Expr *x, cons
                      type_name(x->type), type_name(y->type), cure(c, narrow, wide->type));
 }
 
-/* Gives kids `first` .. n-1 of `e` one type, to which literals adapt, and returns it; TY_NONE after reporting. */
+/* Gives kids `first` .. n-1 of `e` one type, which literals take, and returns it; TY_NONE after reporting. */
 static Type unify(Checker *c, const Env *env, Expr *e, int first) {
   Expr **k = e->kids;
   int lead = first;
@@ -217,7 +218,7 @@ static Type unify(Checker *c, const Env *env, Expr *e, int first) {
   return t;
 }
 
-/* The operation `e` as an expression of type t, EXPR_BAD for TY_NONE. */
+/* The operation `e` with type `t`; EXPR_BAD if `t` is TY_NONE. */
 static Expr *typed(Expr *e, Type t) {
   e->type = t;
   if (t == TY_NONE)
@@ -230,7 +231,7 @@ static bool is_numeric(const Checker *c, const Expr *k) {
   return k->type == TY_BRACES || is_number(check_base(c, k->type));
 }
 
-/* Reports that the operand `k` of `e` is none; `need` says what is needed. */
+/* Reports that the operand `k` of `e` is not a number; `need` says what is needed. */
 static Expr *not_numeric(Checker *c, const Env *env, const Expr *e, const Expr *k, const char *need) {
   const char *op = check_spelling(c, e->op), *t = check_type_words(c, k->type);
   if (check_base(c, k->type) == TY_NONE)
@@ -249,7 +250,7 @@ static Expr *arithmetic(Checker *c, const Env *env, Expr *e) {
   return typed(e, unify(c, env, e, 0));
 }
 
-/* What to write instead of the operation `op` of integers where an operand is of type `t`; `other`: another one is an
+/* What to write in place of the operation `op` of integers if an operand has type `t`; other: another operand is an
  * integer. */
 static const char *instead(Opcode op, Type t, bool other) {
   bool loose = op == OP_BIT_AND || op == OP_BIT_OR || op == OP_BIT_XOR;
@@ -265,8 +266,8 @@ static const char *instead(Opcode op, Type t, bool other) {
   return op == OP_BIT_XOR && t != TY_BOOL ? "a power is written 'pow(x, y)'" : "convert it: u32(...) or i64(...)";
 }
 
-/* Warns of `x ^ 2` and `x ^ 3`, which most who write them mean as powers. `2 ^ x` is the same operation on bits,
- * without a warning. */
+/* Warns about `x ^ 2` and `x ^ 3`, which most people mean as powers. `2 ^ x` is the same operation on bits, without a
+ * warning. */
 static void warn_of_power(Checker *c, const Expr *e) {
   const Expr *by = e->kids[1];
   if (by->kind != EXPR_INT || e->kids[0]->kind == EXPR_INT || !by->name ||
@@ -280,7 +281,8 @@ static void warn_of_power(Checker *c, const Expr *e) {
     diag_warning(c->d, e->loc, "%s", text);
 }
 
-/* % and operations on bits: integers; of literals an i64, unless they meet another type of integers. */
+/* % and operations on bits: their operands are integers. If all are literals the result is an i64, unless it is
+ * combined with another type of integers. */
 static Expr *of_integers(Checker *c, const Env *env, Expr *e) {
   for (int i = 0; i < e->n; i++) {
     Type t = check_base(c, e->kids[i]->type);
@@ -300,7 +302,7 @@ static Expr *of_integers(Checker *c, const Env *env, Expr *e) {
   return e;
 }
 
-/* sqrt and the like: floats; integer literals count as floats. */
+/* sqrt and similar functions: their operands are floats; integer literals count as floats. */
 static Expr *function(Checker *c, const Env *env, Expr *e) {
   for (int i = 0; i < e->n; i++) {
     if (e->kids[i]->type == TY_BRACES && (e->kids[i] = check_close_as(c, env, e->kids[i], c->real))->kind == EXPR_BAD)
@@ -316,7 +318,7 @@ static Expr *function(Checker *c, const Env *env, Expr *e) {
   return typed(e, t == TY_LITERAL_INT ? TY_LITERAL_FLOAT : t);
 }
 
-/* Comparisons; literals alone are compared as i64 or real. */
+/* Comparisons; if both operands are literals, they are compared as i64 or real. */
 static Expr *comparison(Checker *c, const Env *env, Expr *e) {
   bool order = e->op != OP_EQ && e->op != OP_NE;
   if (check_has_vector(c, e, 0))
@@ -358,8 +360,8 @@ static Expr *choice(Checker *c, const Env *env, Expr *e) {
   return typed(e, unify(c, env, e, 1));
 }
 
-/* Conversions. A literal of fitting kind is rounded once, to the type it is converted to; the conversion to f32 stays,
- * so that nothing takes the literal for one that may still adapt. */
+/* Conversions. A literal of a fitting kind is rounded once, to the target type. A conversion of a literal to f32
+ * remains in the tree, so that no other function takes the literal for one that may still change its type. */
 static Expr *conversion(Checker *c, const Env *env, Expr *e) {
   Type to = e->type;
   Expr *k = e->kids[0];
@@ -381,7 +383,7 @@ static Expr *conversion(Checker *c, const Env *env, Expr *e) {
   return k->type == to && !(adapts && to == TY_F32) ? k : e;
 }
 
-/* The type of the operation `e` by its kind. */
+/* Checks the operation `e` by its kind, and gives it its type. */
 static Expr *by_operation(Checker *c, const Env *env, Expr *e) {
   switch (e->op) {
   case OP_ADD:

@@ -1,4 +1,5 @@
-/* frontend/base/fold.c: constant expressions and affine bounds. With scalars.c above nodes.c, below types. */
+/* frontend/base/fold.c: constant expressions and affine bounds. Together with scalars.c it is above nodes.c and below
+ * types. */
 #include "frontend/checker.h"
 
 #include <errno.h>
@@ -21,7 +22,7 @@ bool fold_literal(const Expr *e, Type t, Const *out) {
   return true;
 }
 
-/* The value of const or element `s` as type `t`. */
+/* The value of the const or element `s` in type `t`; false if it has none. */
 static bool fold_symbol(const Symbol *s, Type t, Const *out) {
   if (t >= TY_COMPOSITE || !s->have[t])
     return false;
@@ -29,7 +30,7 @@ static bool fold_symbol(const Symbol *s, Type t, Const *out) {
   return true;
 }
 
-/* The value of an operation on constants. */
+/* The value of the operation `e` on constants; false if it has none. */
 static bool fold_op(Checker *c, const Expr *e, Const *out) {
   Const in[MAX_KIDS];
   Value *values[MAX_KIDS];
@@ -66,7 +67,7 @@ bool fold_default(Checker *c, const Expr *e, Const *out) {
   return known;
 }
 
-/* Are the two checked launch-time expressions written alike, so that they have one value? */
+/* Are two checked launch-time expressions written alike, so that they have the same value? */
 static bool is_alike(Checker *c, const Expr *a, const Expr *b) {
   Const x, y;
   if (a->type != b->type || !type_is_scalar(a->type))
@@ -81,7 +82,7 @@ static bool is_alike(Checker *c, const Expr *a, const Expr *b) {
   return a->kind == EXPR_SCALAR || a->kind == EXPR_OP;
 }
 
-/* What the operand of a computed bound is called in its name; NULL if it has no short name. */
+/* The name of an operand within the name of a computed bound; NULL if it has no short name. */
 static const char *part_name(Checker *c, const Expr *e) {
   Const k;
   if (e->kind == EXPR_SCALAR)
@@ -89,8 +90,8 @@ static const char *part_name(Checker *c, const Expr *e) {
   return fold_const(c, e, &k) && k.i >= 0 ? arena_printf(c->arena, "%lld", (long long)k.i) : NULL;
 }
 
-/* A name for the scalar that is the value of `e`: "N.div.2", or "bound.1" if e is longer. No name of a program has a
- * dot. */
+/* A name for the hidden scalar with the value of `e`: "N.div.2", or "bound.1" for a longer `e`. No name in a program
+ * has a dot. */
 static const char *computed_name(Checker *c, const Expr *e) {
   bool pair =
       e->kind == EXPR_OP && e->n == 2 && (e->op == OP_DIV || e->op == OP_REM || e->op == OP_MIN || e->op == OP_MAX);
@@ -133,7 +134,7 @@ int fold_computed(Checker *c, Expr *e) {
   return scalar;
 }
 
-/* Is every coefficient of x small enough that sums and products of forms do not overflow unseen? */
+/* Is every coefficient of x so small that sums and products of affine forms cannot overflow unnoticed? */
 static bool is_small(Affine x) {
   const int64_t limit = (int64_t)1 << 56;
   bool ok = x.c > -limit && x.c < limit;
@@ -142,7 +143,7 @@ static bool is_small(Affine x) {
   return ok;
 }
 
-/* The form of an operation that is not constant. */
+/* The affine form of an operation that is not constant. */
 static bool affine_op(Checker *c, const Expr *e, Affine *out) {
   Affine x, y = affine_const(0);
   if (!type_is_int(e->kids[0]->type) || !fold_affine(c, e->kids[0], &x) ||
@@ -158,8 +159,9 @@ static bool affine_op(Checker *c, const Expr *e, Affine *out) {
   }
 }
 
-/* The form of `e` where nothing is computed for bounds: what is computed in u32, where 0 - 1 is no -1, has none.
- * *linear: it is too large, or none because of its operands. */
+/* Sets *out to the affine form of `e` without a hidden scalar for computed bounds. Operations in u32 have no affine
+ * form, because 0 - 1 is not -1 there. If it returns false and *linear is true, the operation is linear, but a
+ * coefficient is too large or an operand has no affine form. */
 static bool fold_linear(Checker *c, const Expr *e, Affine *out, bool *linear) {
   Const k;
   *linear = true;

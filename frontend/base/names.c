@@ -1,5 +1,5 @@
-/* frontend/base/names.c: the meaning of a name at its place: declarations, locals, parameters of macros, indices, and
- * built-in words that no declaration hides. Above nodes.c; checks of names call this file. */
+/* frontend/base/names.c: finds the meaning of a name at its place: declarations, locals, parameters of macros, indices,
+ * and built-in words that no declaration hides. Above nodes.c; the checks of names call this file. */
 #include "frontend/check/declare.h"
 #include "frontend/ensemble.h"
 #include "frontend/levels.h"
@@ -23,14 +23,14 @@ Symbol *check_declare(Checker *c, SymbolKind kind, const Decl *d) {
   return s;
 }
 
-/* The macro or function in whose expansion `env` is, NULL if it is in none. */
+/* The macro or function whose expansion contains `env`, NULL if there is none. */
 const Env *check_macro_of(const Env *env) {
   while (env && env->index)
     env = env->caller;
   return env;
 }
 
-/* The argument bound to the name, NULL if it is no parameter of the macro `env`. */
+/* The argument for parameter `name` of the macro `env`, NULL if it has no such parameter. */
 const Expr *check_argument(const Env *env, const char *name) {
   for (int i = 0; env && i < env->decl->nnames; i++)
     if (!strcmp(env->decl->names[i].s, name))
@@ -38,7 +38,7 @@ const Expr *check_argument(const Env *env, const char *name) {
   return NULL;
 }
 
-/* The local of that name in the block in hand; macros do not see it. */
+/* The local `name` of the current block, NULL if there is none; macros do not see locals. */
 Symbol *check_find_local(const Checker *c, const Env *env, const char *name) {
   const Env *macro = check_macro_of(env);
   for (Symbol *s = macro && macro->decl->kind != DECL_FN ? NULL : c->locals; s; s = s->next)
@@ -121,7 +121,7 @@ bool check_function_reads(Checker *c, const Env *env, Loc loc, const char *name,
 
 /* ---- locals */
 
-/* The local of that name, NULL if there is none. */
+/* The local `name`, NULL if there is none. */
 Symbol *check_own_local(const Checker *c, const char *name) {
   for (Symbol *s = c->locals; s; s = s->next)
     if (!strcmp(s->name, name))
@@ -162,7 +162,7 @@ void check_leave(Checker *c, Symbol *outer) {
       c->locals->stmt->used |= c->locals->used || c->locals->kind == SYM_BAD;
 }
 
-/* ---- words that are built in */
+/* ---- built-in words */
 
 bool check_is_builtin(const Checker *c, const Expr *e, const char *name) {
   bool itself = c->function && !strcmp(c->function->name, name);

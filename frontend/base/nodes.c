@@ -1,8 +1,7 @@
-/* frontend/base/nodes.c: checked expressions: their nodes, errors met while they are checked, and the way into one.
+/* frontend/base/nodes.c: nodes of checked expressions, errors in them, and the entry to checking one.
  *
- * The lowest of the checker's layers: it calls none of the others. How an expression of each kind is checked stands in
- * the table Checker.rules (check_expr.c), so all that an expression is made of is checked by check_expr, whichever file
- * does it. */
+ * The lowest of the checker's layers: it calls none of the others. The table Checker.rules (check_expr.c) holds the
+ * check for each kind of expression. So every file checks the operands of its expressions by check_expr. */
 #include "frontend/ensemble.h"
 
 #include <string.h>
@@ -34,7 +33,7 @@ Expr *check_operation(Checker *c, Opcode op, Loc loc, int n, Expr *const *kids) 
   return e;
 }
 
-/* The same on two values of type `t`, which is that of the result. */
+/* Operation `op` on two values of type `t`, with a result of the same type. */
 static Expr *operation_on(Checker *c, Opcode op, Type t, Expr *x, Expr *y) {
   Expr *e = check_operation(c, op, x->loc, 2, (Expr *[]){x, y});
   e->type = t;
@@ -45,7 +44,7 @@ Expr *check_both(Checker *c, Opcode op, Expr *x, Expr *y) { return operation_on(
 
 Expr *check_whole(Checker *c, Opcode op, Expr *x, Expr *y) { return operation_on(c, op, TY_I64, x, y); }
 
-/* Has the same error been reported at the same place? Remembers it if not. */
+/* Has the same error been reported at the same place? If not, records it. */
 bool check_repeated(Checker *c, Loc loc, const char *message) {
   for (int i = 0; i < c->nreported; i++)
     if (c->reported[i].loc.line == loc.line && c->reported[i].loc.col == loc.col &&
@@ -92,7 +91,7 @@ Expr *check_in(Checker *c, const Expr *e, const Env *env, Allowed allowed, const
   return r;
 }
 
-/* What to write where the coordinate of a point is to change. */
+/* What to write if the coordinate of a point has to change over time, for messages. */
 static const char *cure_of_place(const Checker *c) {
   return strcmp(c->what, "a coordinate") == 0
              ? "; what moves is a condition in a stencil: if idx(0) == row[step] && idx(1) == column[step] then ..."

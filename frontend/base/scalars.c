@@ -1,5 +1,5 @@
-/* frontend/base/scalars.c: the scalars of a module: those of the program, and hidden ones for values that launching
- * computes. With fold.c, which says what their values are, above nodes.c. */
+/* frontend/base/scalars.c: the scalars of a module: those of the program, and hidden ones for values that are computed
+ * at launch. Together with fold.c, which evaluates them, it is above nodes.c. */
 #include "frontend/check/declare.h"
 
 void check_add_default(Checker *c, int n, const Expr *value) {

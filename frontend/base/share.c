@@ -1,8 +1,8 @@
-/* frontend/base/share.c: values that several places use, computed once: the arguments and variables of functions, the
- * index of a table. */
+/* frontend/base/share.c: values with several uses, computed once: the arguments and variables of functions, the index
+ * of a table. */
 #include "frontend/checker.h"
 
-/* A shared value is a local without a place of its own: it is lowered before the first expression of a block that needs
+/* A shared value is a local that no statement assigns: it is lowered before the first expression of a block that uses
  * it. */
 
 /* The constant `k` of type `t` as an expression. */
@@ -14,14 +14,14 @@ static Expr *constant(Checker *c, Loc loc, const char *name, Type t, Const k) {
   return check_leaf(c, EXPR_CONST, t, loc, s);
 }
 
-/* The shared value `e` as an expression. */
+/* An expression that uses the shared value `e`. */
 static Expr *value(Checker *c, Expr *e, const char *name) {
   Symbol *s = ARENA_NEW(c->arena, Symbol);
   *s = (Symbol){.kind = SYM_LOCAL, .name = name, .loc = e->loc, .type = e->type, .checked = e};
   return check_leaf(c, EXPR_LOCAL, e->type, e->loc, s);
 }
 
-/* A composite value of e's type at e's place, of kind `kind` on `n` kids, still to be filled in. */
+/* A composite value of kind `kind`, with the type and place of `e`; its `n` kids are still to be filled in. */
 static Expr *composite(Checker *c, const Expr *e, ExprKind kind, int n) {
   Expr *x = check_leaf(c, kind, e->type, e->loc, NULL);
   x->n = n;
@@ -42,7 +42,7 @@ Expr *share_member(Checker *c, Expr *e, int i, Type t) {
   return x;
 }
 
-/* The operation `e` on vectors or structs, component by component. */
+/* The operation `e` on vectors or structs, expanded component by component. */
 static Expr *share_operation(Checker *c, const Expr *e, const char *name) {
   Expr *kids[3], *parts[3];
   int n = type_composite(c->m, e->type)->n;
@@ -61,7 +61,7 @@ static Expr *share_operation(Checker *c, const Expr *e, const char *name) {
   return x;
 }
 
-/* The composite value `e`. */
+/* The composite value `e` with its parts shared; NULL if it has no parts in its text. */
 static Expr *share_composite(Checker *c, Expr *e, const char *name) {
   if (e->kind == EXPR_OP)
     return share_operation(c, e, name);
@@ -78,7 +78,7 @@ static Expr *share_composite(Checker *c, Expr *e, const char *name) {
   return x;
 }
 
-/* Where the local `sym` of composite type keeps its shared member `i`, so that there is one of each. */
+/* Where the local `sym` of composite type keeps the shared member `i`, so that each member is shared only once. */
 static Expr **place_of_member(Checker *c, Symbol *sym, int i) {
   if (!sym->members)
     sym->members = ARENA_ARRAY(c->arena, Expr *, type_composite(c->m, sym->type)->n);
@@ -101,7 +101,7 @@ Expr *share(Checker *c, Expr *e, const char *name) {
   return value(c, e, name);
 }
 
-/* Values still to be listed, each above those that need it. */
+/* Values that are still to be listed; each is above the values that need it. */
 typedef struct Stack {
   Arena *arena;
   const void *place;
@@ -109,7 +109,7 @@ typedef struct Stack {
   Symbol **values;
 } Stack;
 
-/* Puts the shared values that `e` itself names on the stack. */
+/* Pushes the shared values that `e` itself uses. */
 static void push_named(Stack *s, const Expr *e) {
   if (e->kind == EXPR_LOCAL && e->sym->checked && e->sym->listed != s->place) {
     e->sym->visited = false;
@@ -119,7 +119,7 @@ static void push_named(Stack *s, const Expr *e) {
     push_named(s, e->kids[i]);
 }
 
-/* A stack instead of recursion, as chains of values can be long. */
+/* Uses a stack in place of recursion, because chains of values can be long. */
 int shared_values(Arena *a, const Expr *e, const void *place, Symbol ***out) {
   Stack stack = {.arena = a, .place = place};
   int n = 0;
