@@ -61,7 +61,7 @@ static Type with_base(Checker *c, Type t, Type base) {
 
 static bool is_struct(const Symbol *s) { return s && s->kind == SYM_STRUCT; }
 
-/* What a type of C is here, NULL for other names. */
+/* What to write for the type of C `name`, for messages; NULL if it is none. */
 static const char *type_of_c(const char *name) {
   static const char *const rows[][2] = {{"float", "f32, or real for f32 that -freal=f64 makes f64"},
                                         {"double", "f64"},

@@ -176,7 +176,8 @@ static const Symbol *bare_region(Checker *c, const RegionExpr *r) {
 
 bool check_region(Checker *c, const RegionExpr *r, Box *out) { return check_region_of(c, r, out, NULL); }
 
-/* The dimension whose range is `x`, number d of `out`. False after reporting. */
+/* Sets dimension `d` of `out` to the written range. False after reporting. For a star sets lacks[d]; `lacks` is NULL
+ * where stars are not allowed. */
 static bool one_range(Checker *c, const RegionExpr *r, int d, Box *out, bool *lacks) {
   const RangeExpr *x = &r->ranges[check_shown(c, d)];
   if (!x->lo && !lacks) {

@@ -1,7 +1,7 @@
-/* absorb.c: what a stencil with absorbing layers stands for, as a user would write it by hand. Its pieces are
- * cut where layers begin. In a layer derivatives are stretched (check_absorb.c), by memories, which are fields on the
- * layer alone and further targets. The memory of a second derivative's first one is read at neighbours, so that it is
- * updated by a stencil of its own before. */
+/* absorb.c: turns a stencil with absorbing layers into what a user would write by hand. Its pieces are cut where layers
+ * begin. In a layer, derivatives are stretched (check_absorb.c) by memories: fields that cover only the layer, and that
+ * are further targets of the stencil. A second derivative contains a first one, whose memory is read at neighbours; so
+ * an extra stencil updates that memory before. */
 #include "frontend/check/absorb.h"
 #include "frontend/ensemble.h"
 #include "frontend/levels.h"
@@ -63,9 +63,9 @@ void absorb_piece(Checker *c, const PieceDecl *d, const Box *box) {
   x->piece = &x->pieces[x->npieces - 1];
 }
 
-/* ---- what is asked of it */
+/* ---- requirements of layers */
 
-/* Is there a derivative in dimension `d`, of number `n` or more? */
+/* Is there a derivative in dimension `d` of degree `n` or higher? */
 static bool has_dimension(const Absorbing *x, int d, int n) {
   for (int i = 0; i < x->n; i++)
     if (x->derivatives[i].dim == d && x->derivatives[i].way.n >= n)
@@ -73,7 +73,9 @@ static bool has_dimension(const Absorbing *x, int d, int n) {
   return false;
 }
 
-/* Do derivatives stand where the stencil reads neighbours across a layer? Reports if not. */
+/* Does the stencil read neighbours in the dimensions of the layers through derivatives? Warns of other reads in a
+ * dimension that has derivatives. False after reporting reads in a dimension that has none, or a stencil without
+ * derivatives. */
 static bool has_derivatives(Checker *c) {
   const Absorbing *x = c->absorbing;
   for (int d = 0; d < c->m->grid.rank; d++) {
@@ -99,8 +101,8 @@ static bool has_derivatives(Checker *c) {
   return x->n;
 }
 
-/* Adds the launch check that `value` is not negative, unless another one sees to it. False after reporting that it
- * never holds. */
+/* Adds the launch check that `value` is not negative, unless another check implies it. False after reporting that it is
+ * always negative. */
 static bool require(Checker *c, Affine value, Loc loc, const char *message) {
   Check k = {.value = value, .message = message, .loc = loc};
   if (!value.n && value.c < 0)
@@ -117,8 +119,8 @@ static bool require(Checker *c, Affine value, Loc loc, const char *message) {
   return true;
 }
 
-/* How wide the sides are: as the layer, and as far as a second derivative sees of what is added in it. False after
- * reporting that they meet. */
+/* Sets the width of the layers at all sides: that of the layer, plus the distance at which a second derivative still
+ * reads what the layer adds. False after reporting that the grid is too small for both. */
 static bool measure(Checker *c) {
   Absorbing *x = c->absorbing;
   bool ok = true;
@@ -145,14 +147,14 @@ static bool measure(Checker *c) {
 
 /* ---- parts of boxes */
 
-/* A part of a range, in the lower layer (-1), between the layers (0), or in the upper one (1). */
+/* A part of a range: in the lower layer (zone -1), between the layers (0), or in the upper layer (1). */
 typedef struct Part {
   Affine lo, hi;
   int zone;
 } Part;
 
-/* Does launching have to see to it that `value` is not negative? False after reporting that its sign is not known,
- * as the bound `of` is a fixed number of points from neither end of the grid. */
+/* Adds the launch check that `value` is not negative, if the bound `of` is a fixed number of points from an end of the
+ * grid. Else reports that the sign of `value` is not known, and returns false. */
 static bool on_its_side(Checker *c, Affine of, Affine value, int d, Loc loc) {
   int64_t k;
   const char *layer = c->absorbing->layer->name;
@@ -167,8 +169,8 @@ static bool on_its_side(Checker *c, Affine of, Affine value, int d, Loc loc) {
   return false;
 }
 
-/* The parts of the range of `b` in dimension `d` where the sides are `lower` and `upper` points wide; how many, -1
- * after reporting. */
+/* Cuts the range of `b` in dimension `d` where the layers begin, which are `lower` and `upper` points wide. Returns the
+ * number of parts in `out`, -1 after reporting. */
 static int cut(Checker *c, const Box *b, int d, int64_t lower, int64_t upper, Loc loc, Part out[3]) {
   Affine lo = b->lo[d], hi = b->hi[d], first = affine_add_const(c->m->grid.lo[d], lower),
          last = affine_add_const(c->m->grid.hi[d], -upper);
@@ -205,9 +207,9 @@ static int cut(Checker *c, const Box *b, int d, int64_t lower, int64_t upper, Lo
   return n;
 }
 
-/* ---- fields of memories */
+/* ---- fields for memories */
 
-/* A field of type `t` on the `width` points at `side` of dimension `d`. */
+/* Adds a field of type `t` on the `width` points at `side` of dimension `d`. */
 static Symbol *add_field(Checker *c, const char *name, Type t, int d, int side, int64_t width) {
   const Decl *decl = c->absorbing->decl;
   Field f = {.name = name, .type = t, .box = c->m->grid, .loc = decl->loc};
@@ -231,7 +233,7 @@ static Symbol *add_field(Checker *c, const char *name, Type t, int d, int side, 
   return s;
 }
 
-/* The fields of derivative number `i`, at `side`. */
+/* Adds the fields for derivative number `i` at `side`. */
 static void add_memories(Checker *c, int i, int side) {
   Absorbing *x = c->absorbing;
   Stretched *s = &x->derivatives[i];
@@ -255,7 +257,7 @@ static Expr *nothing(Checker *c, Type t, Loc loc) {
   return check_coerce(c, e, t, "a memory");
 }
 
-/* Adds the assignment of `value` to the field to piece `p`, and the field to the targets of `s`. */
+/* Adds an assignment of `value` to `field` to piece `p`, and the field to the targets of `s`. */
 static void assign(Checker *c, CheckedStencil *s, CheckedPiece *p, const Symbol *field, Expr *value) {
   bool there = false;
   Assign a = {.loc = p->loc, .target = field->index, .value = value};
@@ -291,9 +293,10 @@ static void add_init(Checker *c, int d, int side, bool first) {
   ARENA_PUSH(c->arena, c->checked, c->nchecked, s);
 }
 
-/* ---- the memory of first derivatives within second ones */
+/* ---- memories of the first derivatives in second ones */
 
-/* Adds to `p`, a piece of `s` in the layer at `side` of dimension `d`, what the places of `of` need. */
+/* Adds to `p`, a piece of `s` in the layer at `side` of dimension `d`, the updates of the memories that the second
+ * derivatives in piece `of` need. */
 static void see_first(Checker *c, CheckedStencil *s, CheckedPiece *p, const AbsorbedPiece *of, int d, int side) {
   const Absorbing *x = c->absorbing;
   bool *done = ARENA_ARRAY(c->arena, bool, x->n);
@@ -310,7 +313,7 @@ static void see_first(Checker *c, CheckedStencil *s, CheckedPiece *p, const Abso
   }
 }
 
-/* Adds the stencil that updates the memories of first derivatives of dimension `d`, if there are any. False after
+/* Adds the stencil that updates the memories of the first derivatives in dimension `d`, if there are any. False after
  * reporting. */
 static bool add_first(Checker *c, int d) {
   const Absorbing *x = c->absorbing;
@@ -341,7 +344,8 @@ static bool add_first(Checker *c, int d) {
 
 /* ---- pieces */
 
-/* Checks the text of piece `of` for the part `box` in `zone`, into `s`; `plain` is the piece as it stands. */
+/* Checks the text of piece `of` for its part `box` in `zone`, and adds the result to `s`; `plain` is the piece without
+ * layers. */
 static void add_part(Checker *c, CheckedStencil *s, const AbsorbedPiece *of, const Box *box, const int *zone,
                      const CheckedPiece *plain) {
   Absorbing *x = c->absorbing;
@@ -370,8 +374,8 @@ static void add_part(Checker *c, CheckedStencil *s, const AbsorbedPiece *of, con
   ARENA_PUSH(c->arena, s->pieces, s->npieces, own.pieces[0]);
 }
 
-/* Adds all parts of piece `of` from dimension `d` on; `box` and `zone` are chosen up to there. False after reporting.
- */
+/* Adds all parts of piece `of`, cutting it in dimension `d` and the following ones; `box` and `zone` are set for the
+ * dimensions before. False after reporting. */
 static bool add_parts(Checker *c, CheckedStencil *s, const AbsorbedPiece *of, int d, Box box, int *zone,
                       const CheckedPiece *plain) {
   Part parts[3];
@@ -413,7 +417,7 @@ void absorb_expand(Checker *c, CheckedStencil *s) {
     int before = out.npieces;
     if (x->decl->pieces[i].absorb.s)
       ok = add_parts(c, &out, &x->pieces[absorbed++], 0, s->pieces[i].box, zone, &s->pieces[i]);
-    /* An empty region has no parts, and each stencil has a piece. */
+    /* A piece with an empty region has no parts, but each stencil needs a piece. */
     if (out.npieces == before)
       ARENA_PUSH(c->arena, out.pieces, out.npieces, s->pieces[i]);
   }

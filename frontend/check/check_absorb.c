@@ -1,9 +1,9 @@
-/* check_absorb.c: absorbing layers: what a program says of one, its profiles, and the derivatives that it
- * stretches. In a layer a derivative d of dimension D becomes d / kappa + m', with the memory m' = b m + a d:
- * convolutional perfectly matched layers (J. Roden, S. Gedney, Microw. Opt. Technol. Lett. 27, 2000), with the profiles
- * and the a and b of D. Komatitsch, R. Martin (Geophysics 72, 2007). A second derivative becomes w / kappa + z', where
- * z' = b z + a w and w is the second derivative and the derivative of what stretching adds to the first one (D.
- * Pasalic, R. McGarry, SEG 2010). */
+/* check_absorb.c: absorbing layers: their declarations, their profiles, and the derivatives that they stretch. In a
+ * layer a derivative d of dimension D becomes d / kappa + m', with the memory m' = b m + a d: convolutional perfectly
+ * matched layers (J. Roden, S. Gedney, Microw. Opt. Technol. Lett. 27, 2000), with the profiles and the a and b of D.
+ * Komatitsch, R. Martin (Geophysics 72, 2007). A second derivative becomes w / kappa + z', with z' = b z + a w, where w
+ * is the second derivative plus the derivative of what stretching adds to the first derivative (D. Pasalic, R. McGarry,
+ * SEG 2010). */
 #include "frontend/check/absorb.h"
 #include "frontend/ensemble.h"
 
@@ -14,14 +14,15 @@ static const int64_t nowhere[MAX_RANK];
 
 /* ---- a layer */
 
-/* The scalar of the layer that is `e`, above 0; NULL after reporting. */
+/* The hidden scalar of the layer with the value of `e`, which must be above 0; `word` names it. NULL after
+ * reporting. */
 static Symbol *length_of(Checker *c, const Decl *d, const Expr *e, const char *word) {
   Expr *x = check_length(c, e, arena_printf(c->arena, "the %s of '%s'", word, d->name));
   return x->kind == EXPR_BAD ? NULL : check_hidden_scalar(c, arena_printf(c->arena, "%s.%s", d->name, word), x);
 }
 
-/* Is the constant value of the scalar `s`, if it has one, not below `least` and not above `most`? Else reports that it
- * is `what`. */
+/* If scalar `s` has a constant value, is it from `least` to `most`? If not, reports `what`, which says what it must
+ * be. */
 static bool within(Checker *c, const Symbol *s, const Expr *e, double least, double most, const char *what) {
   Const k;
   if (!s || !fold_const(c, c->scalar_value[s->index], &k) || (k.f >= least && k.f <= most))
@@ -30,7 +31,7 @@ static bool within(Checker *c, const Symbol *s, const Expr *e, double least, dou
   return false;
 }
 
-/* Takes the sides behind 'but' out of the layer. False after reporting. */
+/* Removes the sides after 'but' from the layer. False after reporting. */
 static bool leave_out(Checker *c, const AbsorbDecl *a, Layer *layer) {
   for (int i = 0; i < a->n; i++) {
     int d;
@@ -41,7 +42,7 @@ static bool leave_out(Checker *c, const AbsorbDecl *a, Layer *layer) {
   return true;
 }
 
-/* Are there layers, and do the points lie evenly where they are? Else reports that. */
+/* Does the layer have a side, and is the grid evenly spaced in the dimensions of its sides? Reports if not. */
 static bool lies_evenly(Checker *c, const Decl *d, const Layer *layer) {
   bool any = false;
   for (int k = 0; k < c->m->grid.rank; k++) {
@@ -116,10 +117,10 @@ static Expr *one(Checker *c, Opcode op, Expr *x) {
   return e;
 }
 
-/* The damping at the outer edge of the layer: that by which a wave that comes straight goes back as the part that was
- * asked for, -4 speed log(reflection) / (2 width), the damping growing with the cube of the depth: it begins so gently
- * that few points send back little. Of elastic waves in three dimensions 10 points sent -55 dB back with the square,
- * and send -68 (7 points a wave of shear). */
+/* The damping at the outer edge of the layer, -4 speed log(reflection) / (2 width): with it the requested fraction of a
+ * wave that arrives at a right angle is reflected. The damping grows with the cube of the depth, so that it begins
+ * gently and few points reflect little. For elastic waves in three dimensions, 10 points reflected -55 dB with the
+ * square, and reflect -68 dB with the cube (7 points to a wavelength of shear waves). */
 static Symbol *damping(Checker *c, Layer *layer, int d, Loc loc) {
   if (layer->damping[d])
     return layer->damping[d];
@@ -131,7 +132,7 @@ static Symbol *damping(Checker *c, Layer *layer, int d, Loc loc) {
   return layer->damping[d] = check_hidden_scalar(c, arena_printf(c->arena, "%s.damping.%d", layer->name, d), most);
 }
 
-/* How deep element number index 0 of the array lies, 0 at the inner edge of the layer and 1 at the outer one. */
+/* The depth of the element number idx(0) of array `x`: 0 at the inner edge of the layer, 1 at the outer edge. */
 static Expr *depth(Checker *c, const LayerArray *x, Loc loc) {
   Expr *index = check_leaf(c, EXPR_INDEX, TY_I64, loc, NULL);
   const char *before =
@@ -143,7 +144,7 @@ static Expr *depth(Checker *c, const LayerArray *x, Loc loc) {
   return check_both(c, OP_MAX, number(c, loc, "0.0"), check_both(c, OP_DIV, here, number(c, loc, points)));
 }
 
-/* The number of the recursion at depth `u` where the damping is `d`, that of the element of `x`: a or b. */
+/* The coefficient a or b (x->which) of the recursion, at depth `u` with damping `d`. */
 static Expr *recursion(Checker *c, const LayerArray *x, Expr *u, Expr *d, Expr *kappa) {
   Loc loc = u->loc;
   Expr *unit = number(c, loc, "1.0"), *none = number(c, loc, "0.0"),
@@ -163,7 +164,7 @@ static Expr *recursion(Checker *c, const LayerArray *x, Expr *u, Expr *d, Expr *
   return e;
 }
 
-/* What the element of the array is. */
+/* The value of an element of the array. */
 static Expr *profile(Checker *c, const LayerArray *x, Layer *layer, Loc loc) {
   Expr *u = share(c, depth(c, x, loc), "depth"), *square = share(c, check_both(c, OP_MUL, u, u), "square"),
        *unit = number(c, loc, "1.0"), *kappa = NULL;
@@ -177,7 +178,7 @@ static Expr *profile(Checker *c, const LayerArray *x, Layer *layer, Loc loc) {
   return recursion(c, x, u, share(c, d, "damping"), kappa);
 }
 
-/* The array `x`, but for its symbol; made if there is none like it. */
+/* The symbol of the array described by `x` (whose symbol is not set); makes the array if there is none like it. */
 static Symbol *array_of(Checker *c, LayerArray x, Loc loc) {
   static const char *const names[PROFILES] = {"a", "b", "k"};
   for (int i = 0; i < c->nprofiles; i++) {
@@ -230,7 +231,7 @@ Expr *layer_element(Checker *c, const Stretched *s, Profile which, Expr *index) 
 
 Difference absorbed_first(const Difference *way) { return (Difference){.n = 1, .order = way->order}; }
 
-/* Are the checked expressions the same? */
+/* Are the two checked expressions the same? */
 static bool is_same(Checker *c, const Expr *x, const Expr *y) {
   Const k, l;
   if (x == y)
@@ -251,8 +252,8 @@ static bool is_same(Checker *c, const Expr *x, const Expr *y) {
   return true;
 }
 
-/* The field among those that `e` reads that layers at dimension `d` do not suit: *side is where; NULL: there is none.
- */
+/* A field that `e` reads and whose outside rule excludes a layer in dimension `d`; *side is the side. NULL if there is
+ * none. */
 static const Field *unsuited(const Checker *c, const Layer *layer, const Expr *e, int d, int *side) {
   const Field *f = e->kind == EXPR_FIELD ? &c->m->fields[e->sym->index] : NULL;
   for (*side = 0; f && *side < 2; ++*side)
@@ -266,7 +267,7 @@ static const Field *unsuited(const Checker *c, const Layer *layer, const Expr *e
   return NULL;
 }
 
-/* Can the layer stretch the derivative? Reports if not. */
+/* Can the layer stretch the derivative `s`? Reports if not. */
 static bool can_stretch(Checker *c, const Stretched *s, const Env *env, const int64_t *shift) {
   static const char *const ends[] = {"lower", "upper"};
   const char *layer = c->absorbing->layer->name;
@@ -302,7 +303,7 @@ static bool can_stretch(Checker *c, const Stretched *s, const Env *env, const in
   return false;
 }
 
-/* Notes a derivative of the piece in hand. EXPR_BAD after reporting. */
+/* Records a derivative of the current piece. EXPR_BAD after reporting. */
 static Expr *note(Checker *c, const Stretched *s, const Env *env, const Expr *e, const int64_t *shift) {
   Absorbing *x = c->absorbing;
   Meeting at = {.number = 0};
@@ -329,7 +330,7 @@ static Expr *typed(Checker *c, Opcode op, Expr *x, Expr *y) {
   return check_types(c, NULL, check_operation(c, op, x->loc, 2, (Expr *[]){x, y}));
 }
 
-/* The value of a field of memories. */
+/* The value of a memory field. */
 static Expr *memory(Checker *c, Loc loc, Symbol *field) { return check_leaf(c, EXPR_FIELD, field->type, loc, field); }
 
 Expr *layer_memory(Checker *c, const Stretched *s, Symbol *field, Expr *index, Expr *seen) {
@@ -352,7 +353,7 @@ Expr *layer_index(Checker *c, const Stretched *s, int side) {
   return share(c, check_plus(c, far, width - !(side && s->way.half > 0)), "depth");
 }
 
-/* Derivative number `i`, which stands at call `e`, in the layer at `side`. */
+/* Derivative number `i`, from the call `e`, stretched by the layer at `side`. */
 static Expr *stretch(Checker *c, int i, int side, const Stretched *here, const Env *env, const Expr *e) {
   Absorbing *x = c->absorbing;
   const Stretched *s = &x->derivatives[i];

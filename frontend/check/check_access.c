@@ -1,11 +1,11 @@
-/* check_access.c: accesses to fields stay inside their regions, pieces do not overlap, and temp fields hold what is
- * read. Above base/check_region.c; expressions that read a field call here. */
+/* check_access.c: checks that accesses to fields stay inside their regions, that pieces do not overlap, and that temp
+ * fields are written before they are read. Above base/check_region.c; expressions that read a field call this file. */
 #include "frontend/base/bounds.h"
 #include "frontend/ensemble.h"
 
 #include <string.h>
 
-/* The region of field `f` as messages show it, with stars for dimensions that it does not have. */
+/* The region of field `f` for messages, with stars for dimensions that it does not have. */
 static const char *field_text(Checker *c, const Symbol *f) {
   Str s = {.arena = c->arena};
   Box text = check_shown_box(c, &f->box);
@@ -26,7 +26,8 @@ static const char *access_text(Checker *c, const char *name, const int64_t *off)
   return s.s;
 }
 
-/* Reports that an access to `f` leaves its region in dimension `d`, by so many points, which `message` says. */
+/* Reports that an access to `f` leaves the field's region in dimension `d`, `by` points beyond it; `message` describes
+ * the access. */
 static void leaves(Checker *c, Loc loc, const Symbol *f, int d, unsigned long long by, const char *message,
                    const Env *env) {
   if (c->order && d == c->dim)
@@ -40,7 +41,8 @@ static void leaves(Checker *c, Loc loc, const Symbol *f, int d, unsigned long lo
                 message, by, f->name, outside_words(c->arena, ", "));
 }
 
-/* Reports that a derivative reads `f` over a seam, `by` points beyond it, which `message` says. */
+/* Reports that a derivative reads `f` across the seam of a periodic dimension, `by` points beyond it; `message`
+ * describes the access. */
 static void over_seam(Checker *c, Loc loc, const Symbol *f, unsigned long long by, const char *message,
                       const Env *env) {
   check_error(
@@ -50,8 +52,9 @@ static void over_seam(Checker *c, Loc loc, const Symbol *f, unsigned long long b
       message, by, f->name);
 }
 
-/* Bounds one access to `f` at `off` by f's region at its end number `side`, the lower and the upper one of each
- * dimension, by its constants or by a launch check. seam: it is a derivative's access, and `f` goes on there. */
+/* Checks one access to `f` at `off` at one end of one dimension of f's region (`side`: lower and upper end of each
+ * dimension in turn): when compiling, or by a launch check. seam: it is a derivative's access to a periodic field,
+ * which continues beyond that end. */
 static void bound_side(Checker *c, Loc loc, const Symbol *f, const int64_t *off, int side, bool seam, const Env *env) {
   int d = side / 2;
   Affine r = region_room(c, c->region, off[d], &f->box, d, side % 2);
@@ -80,22 +83,23 @@ static void bound_side(Checker *c, Loc loc, const Symbol *f, const int64_t *off,
   }
 }
 
-/* Bounds one access to `f` at `off` by f's region. From a region without points there is none. */
+/* Checks that one access to `f` at `off` stays in f's region. If the reading region has no points, there is no
+ * access. */
 static void stay_inside(Checker *c, Loc loc, const Symbol *f, const int64_t *off, const Env *env) {
   for (int side = 0; side < 2 * c->region->rank && region_points(c->region) >= 0; side++)
     bound_side(c, loc, f, off, side, false, env);
 }
 
-/* Bounds an access of a derivative to the periodic field `f` where an array has the coordinates: that array does not
- * say how long the way over the seam is. */
+/* Checks an access of a derivative to a periodic field `f` in dimensions whose coordinates are in an array: the array
+ * does not tell the distance across the seam, so the access must not cross it. */
 static void stay_off_seam(Checker *c, Loc loc, const Symbol *f, const int64_t *off, const Env *env) {
   for (int side = 0; side < 2 * c->region->rank && region_points(c->region) >= 0; side++)
     if (c->uneven[side / 2] && c->m->fields[f->index].outside[side / 2] == OUTSIDE_PERIODIC)
       bound_side(c, loc, f, off, side, true, env);
 }
 
-/* The region of `f`, which is read at `off` through a rule that is no constant, has points wherever c->region has, by
- * its bounds or by launch checks. */
+/* If `f` is read at `off` by an outside rule other than a constant, f's region must have points wherever c->region has
+ * points. Checks that when compiling, or adds launch checks. */
 static void need_points(Checker *c, Loc loc, const Symbol *f, const int64_t *off, const Env *env) {
   const Box *grid = &c->m->grid;
   for (int d = 0; d < c->region->rank; d++) {
@@ -115,8 +119,8 @@ static void need_points(Checker *c, Loc loc, const Symbol *f, const int64_t *off
   }
 }
 
-/* An access to `f` at `off` that leaves f's region across an edge where signs change comes back into it at once, by its
- * bounds or by a launch check. */
+/* If an access to `f` at `off` crosses an edge of f's region where signs change, one reflection must bring it back into
+ * the region. Checks that when compiling, or adds a launch check. */
 static void reflect_once(Checker *c, Loc loc, const Symbol *f, const int64_t *off, const Env *env) {
   const Field *field = &c->m->fields[f->index];
   for (int i = 0; i < 2 * c->region->rank && region_points(c->region) >= 0; i++) {
@@ -124,7 +128,7 @@ static void reflect_once(Checker *c, Loc loc, const Symbol *f, const int64_t *of
     Affine inside = region_room(c, c->region, off[d], &f->box, d, i % 2);
     if (!outside_once(field, d, i % 2) || (!inside.n && inside.c >= 0))
       continue;
-    /* beyond by -inside; brought back to as far from this edge, or one point less far */
+    /* The access is -inside points beyond the edge. Its reflection is as far inside, or one point less. */
     Affine extent = affine_sub(c->arena, f->box.hi[d], f->box.lo[d]);
     Affine r = affine_add_const(affine_add(c->arena, extent, inside), half);
     if (r.n ? region_is_checked(c, r, c->region, NULL) : r.c >= 0)
@@ -141,9 +145,9 @@ static void reflect_once(Checker *c, Loc loc, const Symbol *f, const int64_t *of
   }
 }
 
-/* ---- pieces that overlap */
+/* ---- overlapping pieces */
 
-/* Is the sum of the coefficients positive: does the value grow as all params grow? */
+/* Is the sum of the coefficients positive, so that x grows when all params grow? */
 static bool grows(Affine x) {
   int64_t sum = 0;
   for (int i = 0; i < x.n; i++)
@@ -151,7 +155,7 @@ static bool grows(Affine x) {
   return sum > 0;
 }
 
-/* Is x >= 0 under the params' defaults? */
+/* Is x >= 0 for the params' defaults? */
 static bool holds_by_default(const Checker *c, Affine x) {
   for (int i = 0; i < x.n; i++)
     if (!c->has_default[x.t[i].scalar])
@@ -160,7 +164,8 @@ static bool holds_by_default(const Checker *c, Affine x) {
   return affine_eval(x, c->defaults, &overflow) >= 0 && !overflow;
 }
 
-/* Is x >= 0 for no params with which none of the two amounts is negative? Sums of x and a few of each are looked at. */
+/* Is x < 0 for all params for which p >= 0 and q >= 0? Tries x plus small multiples of p and q, and returns true if one
+ * of these sums is a negative constant. */
 static bool never_holds(Checker *c, Affine x, Affine p, Affine q) {
   enum { FEW = 4 };
   for (int i = 0; i <= FEW; i++, x = affine_add(c->arena, x, p)) {
@@ -172,8 +177,8 @@ static bool never_holds(Checker *c, Affine x, Affine p, Affine q) {
   return false;
 }
 
-/* Can `gap`, the points between `low` and, above it in dimension d, `high`, be 0 or more, if both have points and these
- * are in the grid? */
+/* `gap` is the number of points between `low` and `high`, which may be above it in dimension d. Can it be 0 or more if
+ * both boxes have points, all of them in the grid? */
 static bool may_be_above(Checker *c, Affine gap, const Box *low, const Box *high, int d) {
   const Box *grid = &c->m->grid;
   Affine in_low = affine_sub(c->arena, low->hi[d], low->lo[d]),
@@ -184,7 +189,7 @@ static bool may_be_above(Checker *c, Affine gap, const Box *low, const Box *high
   return !first && !last && !never_holds(c, gap, in_low, in_high);
 }
 
-/* Has the box no points under the params' defaults? */
+/* Is the box empty for the params' defaults? */
 static bool empty_by_default(Checker *c, const Box *b) {
   for (int d = 0; d < b->rank; d++)
     if (holds_by_default(c, affine_add_const(affine_sub(c->arena, b->lo[d], b->hi[d]), -1)))
@@ -192,7 +197,8 @@ static bool empty_by_default(Checker *c, const Box *b) {
   return false;
 }
 
-/* The box from where `from` begins to where `to` ends, which has no points where `from` is above `to`. */
+/* The box from the lower bounds of `from` to the upper bounds of `to`: it is empty if `from` is above `to` in a
+ * dimension. */
 static const Box *between(Checker *c, const Box *from, const Box *to) {
   Box *b = ARENA_NEW(c->arena, Box);
   b->rank = from->rank;
@@ -203,7 +209,7 @@ static const Box *between(Checker *c, const Box *from, const Box *to) {
   return b;
 }
 
-/* Adds the launch check that x and y have no point in common: value >= 0, or one of them has none, or one is above the
+/* Adds the launch check that x and y have no point in common: value >= 0, or one of them is empty, or one is above the
  * other in some dimension. */
 static void add_apart(Checker *c, Loc loc, Affine value, const Box *x, const Box *y, const char *message) {
   Check k = {.value = value, .message = message, .loc = loc};
@@ -217,9 +223,9 @@ static void add_apart(Checker *c, Loc loc, Affine value, const Box *x, const Box
   ARENA_PUSH(c->arena, c->m->checks, c->m->nchecks, k);
 }
 
-/* Two pieces of `s` have no point in common, by their constants, or by a launch check: that one is above the other in
- * the one dimension and way that are possible, or else in any. The comparison that the params' defaults satisfy, or
- * that large params do, is the one that the check names. */
+/* Checks that two pieces of `s` have no point in common: when compiling, or by a launch check. The launch check
+ * compares them in the only dimension and order that are possible, or else in all. It reports the comparison that holds
+ * for the params' defaults, or else one that holds for large params. */
 static void keep_apart(Checker *c, const CheckedStencil *s, const CheckedPiece *p, const CheckedPiece *q) {
   Affine named = affine_const(-1);
   int best = -1, ways = 0;
@@ -257,7 +263,7 @@ void check_overlap(Checker *c, const CheckedStencil *s) {
 
 /* ---- temp fields */
 
-/* Is `field` a target of the piece? */
+/* Does the piece assign to `field`? */
 static bool assigns(const CheckedPiece *p, int field) {
   for (int i = 0; i < p->n; i++)
     if (!p->assigns[i].local && p->assigns[i].target == field)
@@ -265,7 +271,7 @@ static bool assigns(const CheckedPiece *p, int field) {
   return false;
 }
 
-/* Adds a box that is written, unless it is there or there are too many. */
+/* Adds a written box, unless the cover contains it already; sets k->full if there are too many. */
 static void cover_add(Cover *k, const Box *b) {
   for (int i = 0; i < k->n; i++)
     if (box_equal(&k->box[i], b))
@@ -276,8 +282,9 @@ static void cover_add(Cover *k, const Box *b) {
     k->full = true;
 }
 
-/* If boxes number `i` and `j` agree but for one dimension, in which j begins at the latest behind i's end whatever the
- * params are, adds the box from i's beginning to j's end, unless i or j holds all of it. */
+/* If boxes number `i` and `j` are equal in all dimensions but one, and in that one, for all params, j begins at the
+ * latest just after the end of i, adds the box from the start of i to the end of j. Does nothing if i or j contains
+ * that box. */
 static void cover_join(Cover *k, int i, int j) {
   const Box *p = &k->box[i], *q = &k->box[j];
   int differ = -1;
@@ -299,7 +306,7 @@ static void cover_join(Cover *k, int i, int j) {
   cover_add(k, &b);
 }
 
-/* What earlier stencils of the step have written of `field`, and what can be joined of that. */
+/* The boxes of `field` that earlier stencils of the step have written, and boxes joined from them. */
 static Cover *cover_of(Checker *c, int field) {
   Cover *k = ARENA_NEW(c->arena, Cover);
   for (int i = 0; i < c->nchecked; i++)
@@ -317,7 +324,8 @@ static Cover *cover_of(Checker *c, int field) {
   return k;
 }
 
-/* The points of f's region that an access at `off` from c->region can read, f's outside rule applied, or a few more. */
+/* The points of f's region that an access at `off` from c->region can read after f's outside rule, or a slightly larger
+ * box. */
 static Box reach(Checker *c, const Symbol *f, const int64_t *off) {
   Box need = *c->region;
   for (int d = 0; d < need.rank; d++) {
@@ -338,7 +346,7 @@ static Box reach(Checker *c, const Symbol *f, const int64_t *off) {
   return need;
 }
 
-/* c->region moved by `off`. */
+/* c->region shifted by `off`. */
 static Box moved(const Checker *c, const int64_t *off) {
   Box b = *c->region;
   for (int d = 0; d < b.rank; d++) {
@@ -348,8 +356,8 @@ static Box moved(const Checker *c, const int64_t *off) {
   return b;
 }
 
-/* Where coordinate `x` of dimension d comes to about the region of `f`, which has points, into *x. False if it is not
- * known. */
+/* Maps coordinate *x of dimension d into the region of `f`, which has points, by the outside rule of `f`. False if the
+ * result is not known. */
 static bool brought_in(const Checker *c, const Symbol *f, int d, Affine *x) {
   OutsideRule rule = c->m->fields[f->index].outside[d];
   int64_t below, above;
@@ -363,7 +371,7 @@ static bool brought_in(const Checker *c, const Symbol *f, int d, Affine *x) {
   return true;
 }
 
-/* Is the point outside the box, whatever the params are? */
+/* Is the point outside the box for all params? */
 static bool never_in(const Affine *point, const Box *b) {
   for (int d = 0; d < b->rank; d++) {
     int64_t below, above;
@@ -374,7 +382,7 @@ static bool never_in(const Affine *point, const Box *b) {
   return false;
 }
 
-/* Is some corner of c->region moved by `off` a point that nothing has written, whatever the params are? */
+/* Is some corner of c->region, shifted by `off`, for all params a point that no stencil has written? */
 static bool misses_corner(const Checker *c, const Symbol *f, const int64_t *off, const Cover *k) {
   Box need = moved(c, off);
   for (int corner = 0; corner < 1 << need.rank; corner++) {
@@ -400,7 +408,7 @@ static bool has_params(const Box *b) {
   return false;
 }
 
-/* Is it wrong whatever the params are that what has been written holds what `covered` needs? */
+/* Is it false for all params that the written boxes contain the points that `covered` needs? */
 static bool never_covered(const Checker *c, const Symbol *f, const int64_t *off, const Cover *k,
                           const Covered *covered) {
   int64_t missing[MAX_RANK];
@@ -410,7 +418,7 @@ static bool never_covered(const Checker *c, const Symbol *f, const int64_t *off,
   return region_points(c->region) >= 0 && (open ? misses_corner(c, f, off, k) : !covered_holds(covered, NULL, missing));
 }
 
-/* "[0 .. M]" or "[0 .. M] and [N - 1]": what has been written. */
+/* "[0 .. M]" or "[0 .. M] and [N - 1]": the written boxes, for messages. */
 static const char *cover_text(Checker *c, const Cover *k) {
   Str s = {.arena = c->arena};
   str_add(&s, region_text(c, &k->box[0]));
@@ -421,8 +429,8 @@ static const char *cover_text(Checker *c, const Cover *k) {
   return s.s;
 }
 
-/* The read of `covered` is of values written before if a comparison or two of its bounds says so: adds them as launch
- * checks. One region only holds what lies within its bounds; several, and outside rules, take a check of their own. */
+/* Adds launch checks that the points of `covered` have been written before. With a single written region and no outside
+ * rule, comparing bounds is enough; else one check of the kind `covered` is added. */
 static void check_covered(Checker *c, Loc loc, const Covered *covered, const char *message) {
   if (covered->n > 1 || covered->rule[0] != OUTSIDE_NONE) {
     Check k = {.value = affine_const(0), .covered = covered, .message = message, .loc = loc};
@@ -437,7 +445,7 @@ static void check_covered(Checker *c, Loc loc, const Covered *covered, const cha
   }
 }
 
-/* The read of temp field `f` is of values written before in this step. */
+/* Checks that a read of temp field `f` at `off` only reads points that have been written in this step. */
 static void read_temp(Checker *c, Loc loc, Symbol *f, const int64_t *off, const Env *env) {
   check_every_read(c, loc, f, env);
   if (f->cover_stencil != c->nchecked) {
@@ -475,7 +483,7 @@ static void read_temp(Checker *c, Loc loc, Symbol *f, const int64_t *off, const 
                                read, f->name, region_text(c, &need), cover_text(c, k)));
 }
 
-/* Is one constant beyond all edges of the field, so that reads there need no point of it? */
+/* Is one constant the value beyond all edges of the field, so that reads there need no point of the field? */
 static bool is_constant_outside(const Field *f) {
   bool constant = !f->sides;
   for (int d = 0; d < f->box.rank; d++)

@@ -14,7 +14,7 @@ Expr *check_single(Checker *c, Expr *e, const char *what) {
                      is_complex ? "; params and lets may be complex" : "");
 }
 
-/* Computes constant `s` from its expression as type `t`. False after reporting. */
+/* Computes constant `s` from the expression `value` in type `t`. False after reporting. */
 static bool compute(Checker *c, Symbol *s, const Expr *value, Type t) {
   Expr *e = check_in(c, value, NULL, ALLOW_CONST, "a const");
   e = check_coerce(c, e, t, arena_printf(c->arena, "'%s'", s->name));
@@ -26,7 +26,7 @@ static bool compute(Checker *c, Symbol *s, const Expr *value, Type t) {
   return s->have[t];
 }
 
-/* Computes constant `s` of literals as all types of floats that hold its value. False after reporting. */
+/* Computes constant `s`, made of literals, in all float types that can hold its value. False after reporting. */
 static bool compute_floats(Checker *c, Symbol *s, const Expr *value) {
   static const Type narrower[] = {TY_F32, TY_F16, TY_BF16};
   bool ok = compute(c, s, value, TY_F64);
@@ -36,7 +36,7 @@ static bool compute_floats(Checker *c, Symbol *s, const Expr *value) {
   return ok;
 }
 
-/* Notes that constant `s` may have those shorter types of integers that hold its value `i`. */
+/* Records that constant `s` may also have the shorter integer types that can hold its value `i`. */
 static void add_integers(Symbol *s, int64_t i) {
   static const Type types[] = {TY_I32, TY_U32};
   for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
@@ -45,7 +45,7 @@ static void add_integers(Symbol *s, int64_t i) {
   }
 }
 
-/* Computes constant `s` of the type given, or of its own, or as every type that its literals can adapt to. */
+/* Computes constant `s` in the type `given`, in the type of `value`, or in every type that its literals can take. */
 static bool compute_all(Checker *c, Symbol *s, const Expr *value, Type given) {
   Expr *e = check_single(c, check_in(c, value, NULL, ALLOW_CONST, "a const"),
                          "a const (a table is written const w[3] = {...})");
@@ -81,8 +81,8 @@ void check_constant(Checker *c, const Decl *d) {
   memcpy(s->memo, tmp.memo, sizeof tmp.memo);
 }
 
-/* The values of table `d` into *values[n], those of its rows, each of `columns` values (0: it has one index), one
- * behind the other. False after reporting. */
+/* Appends the values of table `d` to *values[n], row after row; each row has `columns` values (0: the table has one
+ * index). False after reporting. */
 static bool all_values(Checker *c, const Decl *d, int64_t columns, int32_t *n, Expr ***values) {
   bool by_row = columns && d->values[0]->kind == EXPR_BRACES && !d->values[0]->imaginary;
   for (int i = 0; i < d->nvalues; i++) {
@@ -99,8 +99,8 @@ static bool all_values(Checker *c, const Decl *d, int64_t columns, int32_t *n, E
   return true;
 }
 
-/* The values of table `d` into *values[n], and how many there are in a row into *columns (0: it has one index). False
- * after reporting. */
+/* Sets *values[n] to the values of table `d`, and *columns to the length of its rows (0: it has one index). False after
+ * reporting. */
 static bool table_values(Checker *c, const Decl *d, int64_t *columns, int32_t *n, Expr ***values) {
   const int64_t most = 1 << 20;
   int64_t rows;

@@ -1,5 +1,5 @@
-/* check_diff.c: expressions: coord and diff, and the spacing of the grid that they go by. Both are written out
- * as macros are: what is left are accesses, constants, and scalars that launching computes. */
+/* check_diff.c: coord and diff, and the grid's spacing, which they use. Both are expanded like macros: the results are
+ * accesses, constants, and scalars that are computed at launch. */
 #include "frontend/check/absorb.h"
 #include "frontend/fields.h"
 #include "frontend/levels.h"
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- what the grid says of distances */
+/* ---- distances of the grid's points */
 
 Expr *check_length(Checker *c, const Expr *e, const char *what) {
   Const k;
@@ -29,7 +29,7 @@ Expr *check_length(Checker *c, const Expr *e, const char *what) {
   return wide;
 }
 
-/* The spacing of dimension `d` of the grid, `e`, into the module and c->spacing. False after reporting. */
+/* Records the spacing `e` of dimension `d` of the grid in the module and in c->spacing. False after reporting. */
 static bool spacing(Checker *c, const Expr *e, int d) {
   Expr *x = check_length(c, e, arena_printf(c->arena, "the spacing of dimension %d", d));
   if (x->kind == EXPR_BAD)
@@ -39,7 +39,7 @@ static bool spacing(Checker *c, const Expr *e, int d) {
   return true;
 }
 
-/* The array `e` has the coordinates of dimension `d` of the grid on `box`. False after reporting that it has not. */
+/* Records that array `e` contains the coordinates of dimension `d` of the grid on `box`. False after reporting. */
 static bool coordinates(Checker *c, const Expr *e, int d, const Box *box) {
   Symbol *s = e->kind == EXPR_NAME && !e->level ? symbols_find(&c->syms, e->name) : NULL;
   if (!s || s->kind != SYM_ARRAY || array_has_rows(&c->m->param_arrays[s->index])) {
@@ -80,7 +80,7 @@ bool check_metric(Checker *c, const Decl *d, const Box *box) {
   return ok && (!step || step->kind != EXPR_BAD);
 }
 
-/* Does the grid say how far apart its points are in dimension `d`? Reports if not; `word` needs it. */
+/* Does the grid have a spacing or coordinates in dimension `d`, which `word` needs? Reports if not. */
 static bool has_spacing(Checker *c, const Env *env, Loc loc, const char *word, int d) {
   if (c->spacing[d] || c->coordinates[d])
     return true;
@@ -90,7 +90,7 @@ static bool has_spacing(Checker *c, const Env *env, Loc loc, const char *word, i
   return false;
 }
 
-/* May `word`, which is `what`, stand where the checker is? Reports if not. */
+/* May `word`, described by `what`, be used at the present place? Reports if not. */
 static bool is_at_point(Checker *c, const Env *env, Loc loc, const char *word, const char *what) {
   if (!check_function_reads(c, env, loc, word, what))
     return false;
@@ -99,12 +99,12 @@ static bool is_at_point(Checker *c, const Env *env, Loc loc, const char *word, c
   return c->allowed == ALLOW_BODY;
 }
 
-/* ---- scalars that launching computes */
+/* ---- scalars computed at launch */
 
 /* The value of the scalar. */
 static Expr *value_of(Checker *c, Symbol *s, Loc loc) { return check_leaf(c, EXPR_SCALAR, s->type, loc, s); }
 
-/* 1 / (h * h * ...), h the spacing of dimension `d` and n of them, in f64. */
+/* The hidden scalar 1 / h^n in f64, where h is the spacing of dimension `d`. */
 static Symbol *factor(Checker *c, int d, int n, Loc loc) {
   if (c->factor[d][n])
     return c->factor[d][n];
@@ -116,7 +116,7 @@ static Symbol *factor(Checker *c, int d, int n, Loc loc) {
                                                check_both(c, OP_DIV, one, power));
 }
 
-/* The scalar `s` of f64 as type `t`, rounded once when launching; *narrow is where it is kept as f32. */
+/* The f64 scalar `s` in type `t`, rounded once at launch; *narrow keeps the rounded scalar. */
 static Expr *as_type(Checker *c, Symbol *s, Type t, Symbol **narrow, Loc loc) {
   if (t == TY_F64)
     return value_of(c, s, loc);
@@ -128,9 +128,9 @@ static Expr *as_type(Checker *c, Symbol *s, Type t, Symbol **narrow, Loc loc) {
   return value_of(c, *narrow, loc);
 }
 
-/* ---- coordinates of points that lie unevenly */
+/* ---- unevenly spaced points */
 
-/* The point's number in dimension `d`, and `by` more. */
+/* idx(d) + by. */
 static Expr *index_at(Checker *c, int d, int64_t by, Loc loc) {
   Expr *index = check_leaf(c, EXPR_INDEX, TY_I64, loc, NULL);
   index->value.i = d;
@@ -146,7 +146,7 @@ Expr *check_bound(Checker *c, const Expr *bound) {
   return wide;
 }
 
-/* How far the point, moved by `by`, is from the grid's lower end in dimension `d`. */
+/* The number of points from the grid's lower end in dimension `d` to the current point shifted by `by`. */
 static Expr *from_first(Checker *c, int d, int64_t by, Loc loc) {
   Expr *first = check_bound(c, c->grid->decl->region->ranges[check_shown(c, d)].lo);
   Const k;
@@ -154,7 +154,7 @@ static Expr *from_first(Checker *c, int d, int64_t by, Loc loc) {
                                   : check_whole(c, OP_SUB, index_at(c, d, by, loc), first);
 }
 
-/* The hidden array that launching makes as `head` says of the coordinates of dimension `d`. */
+/* The hidden array, described by `head`, that launching computes from the coordinates of dimension `d`. */
 static Symbol *made_of(Checker *c, int d, ParamArray head) {
   const ParamArray *z = &c->m->param_arrays[c->coordinates[d]->index];
   head.role = ARRAY_WEIGHTS;
@@ -180,8 +180,9 @@ void check_add_weights(Checker *c) {
   }
 }
 
-/* How many points beyond the grid's ends are to be known where points are looked at that lie `by` from the one in hand:
- * one of few numbers, so that there are few arrays. -1 after reporting that they are too many. */
+/* The number of points beyond the grid's ends for which an array needs values if it is read `by` points from the
+ * current one. It is rounded up to a multiple of AT_ONCE, so that there are few different arrays. -1 after reporting
+ * that it is too large. */
 static int beyond_of(Checker *c, const Env *env, Loc loc, int64_t by) {
   enum { AT_ONCE = 32 };
   int64_t far = by < 0 ? -by : by;
@@ -192,7 +193,7 @@ static int beyond_of(Checker *c, const Env *env, Loc loc, int64_t by) {
   return -1;
 }
 
-/* The number as a real. */
+/* `x` converted to the type real. */
 static Expr *as_real(Checker *c, Expr *x) {
   Expr *e = x->type == c->real ? x : check_operation(c, OP_CONVERT, x->loc, 1, &x);
   e->type = c->real;
@@ -201,7 +202,7 @@ static Expr *as_real(Checker *c, Expr *x) {
 
 /* ---- coord */
 
-/* The number on the grid of the first of the points that point `index` of level `level` stands for. */
+/* The index on the grid of the first of the points that point `index` on level `level` represents. */
 static Expr *of_grid(Checker *c, Expr *index, int level) {
   if (!level)
     return index;
@@ -210,7 +211,7 @@ static Expr *of_grid(Checker *c, Expr *index, int level) {
   return check_whole(c, OP_MUL, index, points);
 }
 
-/* The place of the point, moved by `by`, in dimension `d`, which has an array of coordinates. */
+/* The coordinate of the current point shifted by `by`, in dimension `d`, whose coordinates are in an array. */
 static Expr *uneven_coord(Checker *c, const Env *env, Loc loc, int d, int64_t by) {
   Symbol *array = c->coordinates[d];
   int beyond = beyond_of(c, env, loc, by);
@@ -246,17 +247,17 @@ Expr *check_coord(Checker *c, const Expr *e, const Env *env, const int64_t *shif
 
 /* ---- diff: its arguments */
 
-/* A derivative being written out: of kid 0 of the call `e`, in dimension `dim`. */
+/* The derivative that is being expanded: of kid 0 of the call `e`, in dimension `dim`. */
 typedef struct Diff {
   Checker *c;
   const Expr *e;
   const Env *env;
   int dim;
   Difference way;
-  Symbol *field; /* of this field in place of kid 0, which may be read anywhere; NULL: of the kid */
+  Symbol *field; /* the derivative of this field, in place of kid 0 */
 } Diff;
 
-/* The argument NAME EXPR, or (name NULL) the third one without a name; NULL if it is not given. */
+/* The argument NAME EXPR, or (name NULL) the third one without a name; NULL if it is absent. */
 static const Expr *given(const Expr *e, const char *name) {
   for (int i = 2; i < e->n; i++)
     if (e->kids[i]->kind == EXPR_NAMED ? name && !strcmp(e->kids[i]->name, name) : !name && i == 2)
@@ -264,7 +265,7 @@ static const Expr *given(const Expr *e, const char *name) {
   return NULL;
 }
 
-/* Are there a value, a dimension, perhaps a number, and then words, each once? Reports if not. */
+/* Does the call have a value, a dimension, perhaps a number, and then named arguments, each once? Reports if not. */
 static bool has_arguments(Checker *c, const Expr *e, const Env *env) {
   bool ok = e->n >= 2;
   for (int i = 0; i < e->n && ok; i++) {
@@ -281,13 +282,13 @@ static bool has_arguments(Checker *c, const Expr *e, const Env *env) {
   return ok;
 }
 
-/* The constant whole number `x` (NULL: `otherwise`) into *out. False after reporting. */
+/* Sets *out to the constant integer `x` (NULL: to `otherwise`). False after reporting. */
 static bool number(const Diff *f, const Expr *x, const char *what, int64_t otherwise, int64_t *out) {
   *out = otherwise;
   return !x || check_const_int(f->c, x, f->env, what, out);
 }
 
-/* Which derivative, and of what order. False after reporting. */
+/* Reads the degree and the order of the derivative. False after reporting. */
 static bool read_order(Diff *f) {
   int64_t n, order;
   const Expr *which = given(f->e, NULL), *words = given(f->e, "order");
@@ -306,7 +307,7 @@ static bool read_order(Diff *f) {
   return false;
 }
 
-/* Where it is, and from points of which sides. False after reporting. */
+/* Reads the place of the derivative, and the side whose points it uses. False after reporting. */
 static bool read_place(Diff *f) {
   Const k = {.f = 0};
   int64_t side;
@@ -332,7 +333,7 @@ static bool read_place(Diff *f) {
 
 /* ---- diff: the sum */
 
-/* The value at the point `by` further in the derivative's dimension. EXPR_BAD after reporting. */
+/* The value at the point shifted by `by` in the derivative's dimension. EXPR_BAD after reporting. */
 static Expr *value_at(const Diff *f, const int64_t *shift, int by) {
   Checker *c = f->c;
   int64_t off[MAX_RANK];
@@ -361,7 +362,7 @@ static Expr *value_at(const Diff *f, const int64_t *shift, int by) {
                      base == TY_NONE ? "; take one of its members" : "; convert it: real(...)");
 }
 
-/* The weight `w`, a constant that adapts to f32 and f64, in each rounded once. */
+/* The weight `w` as a constant that can be f32 or f64, rounded once to each. */
 static Expr *weight(const Diff *f, Fraction w) {
   Symbol *s = ARENA_NEW(f->c->arena, Symbol);
   *s = (Symbol){.kind = SYM_CONST, .name = "weight", .loc = f->e->loc, .type = TY_LITERAL_FLOAT};
@@ -371,15 +372,15 @@ static Expr *weight(const Diff *f, Fraction w) {
   return check_leaf(f->c, EXPR_CONST, TY_LITERAL_FLOAT, f->e->loc, s);
 }
 
-/* x op y, or the one that is there; EXPR_BAD if one of them is. */
+/* x op y, or y if x is NULL; EXPR_BAD if one of them is EXPR_BAD. */
 static Expr *join(const Diff *f, Opcode op, Expr *x, Expr *y) {
   if (!x || (x->kind != EXPR_BAD && y->kind == EXPR_BAD))
     return y;
   return x->kind == EXPR_BAD ? x : check_types(f->c, f->env, check_operation(f->c, op, f->e->loc, 2, (Expr *[]){x, y}));
 }
 
-/* The sum over the `count` values `x`, in order: of the values of a pair, which have the same weight but for the sign,
- * the sum or difference is weighed. */
+/* The weighted sum of the `count` values `x`, in order. The two values of a pair have the same weight up to the sign,
+ * so their sum or difference is multiplied by it. */
 static Expr *weighed_sum(const Diff *f, int count, Expr *const *x, const Fraction *w) {
   Expr *sum = NULL;
   for (int i = 0; i < count; i++) {
@@ -392,8 +393,8 @@ static Expr *weighed_sum(const Diff *f, int count, Expr *const *x, const Fractio
   return sum;
 }
 
-/* The derivative's sum, and the type of its numbers into *base. The values furthest away are looked at first, so that a
- * message is of them. EXPR_BAD after reporting. */
+/* The derivative's sum; sets *base to the type of its numbers. Checks the values that are furthest away first, so that
+ * messages name them. EXPR_BAD after reporting. */
 static Expr *written_out(const Diff *f, const int64_t *shift, Type *base) {
   Fraction w[MAX_REACH];
   int at[MAX_REACH], count = difference_points(&f->way, at);
@@ -409,10 +410,11 @@ static Expr *written_out(const Diff *f, const int64_t *shift, Type *base) {
   return weighed_sum(f, count, x, w);
 }
 
-/* ---- diff: on points that lie unevenly */
+/* ---- diff: on unevenly spaced points */
 
-/* How many points the derivative needs there: as many as its order and its number; of both sides of a place between two
- * points as many of each, but the two alone where they do, as that is half way. */
+/* The number of points that the derivative needs: order + degree. For a place between two points the number is even,
+ * with as many points on each side; at 1/2 with order + degree 3 two points are enough, because the place is half way
+ * between them. */
 static int uneven_points(const Diff *f) {
   int n = f->way.order + f->way.n;
   if (!f->way.half || f->way.side)
@@ -420,7 +422,7 @@ static int uneven_points(const Diff *f) {
   return n == 3 && f->way.half > 0 ? 2 : (n + 1) / 2 * 2;
 }
 
-/* Where point number `i` of those lies. */
+/* The offset of point number `i` of them. */
 static int uneven_place(const Diff *f, int i) {
   if (f->way.side)
     return f->way.side * i;
@@ -429,7 +431,7 @@ static int uneven_place(const Diff *f, int i) {
   return i % 2 ? -((i + (f->way.half < 0)) / 2) : i / 2 + (f->way.half > 0);
 }
 
-/* The derivative as the sum over the points, from the nearest outwards, of weights that arrays have. */
+/* The derivative as a sum over points, from the nearest outwards, with weights from a hidden array. */
 static Expr *uneven(const Diff *f, const int64_t *shift) {
   Checker *c = f->c;
   Expr *x[MAX_REACH], *sum = NULL;
@@ -458,7 +460,8 @@ static Expr *uneven(const Diff *f, const int64_t *shift) {
   return sum;
 }
 
-/* The derivative on points that lie evenly, times the power of their distance; the type of its numbers into *base. */
+/* The derivative on evenly spaced points, multiplied by the power of the spacing; sets *base to the type of its
+ * numbers. */
 static Expr *even(const Diff *f, const int64_t *shift, Type *base) {
   Checker *c = f->c;
   Expr *sum = written_out(f, shift, base);

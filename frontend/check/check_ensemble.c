@@ -1,12 +1,12 @@
-/* check_ensemble.c: members. They are a dimension of the grid in front of those that the text has; the text's regions,
- * offsets and dimensions are completed here and by check_rank and check_shown. */
+/* check_ensemble.c: members. They are an extra dimension of the grid before those in the program's text. This file,
+ * check_rank and check_shown add that dimension to the regions, offsets and dimensions of the text. */
 #include "frontend/ensemble.h"
 
 static const int64_t nowhere[MAX_RANK];
 
 /* ---- the dimension */
 
-/* The first declaration before this one that goes by the grid's dimensions; NULL: there is none. */
+/* The first declaration so far that depends on the grid's dimensions; NULL if there is none. */
 static const Symbol *goes_by_grid(const Checker *c) {
   for (const Symbol *s = c->syms.first; s; s = s->next)
     switch (s->kind) {
@@ -23,7 +23,7 @@ static const Symbol *goes_by_grid(const Checker *c) {
   return NULL;
 }
 
-/* May the grid have members here? Reports if not. */
+/* May members be declared here? Reports if not. */
 static bool has_place(Checker *c, const Decl *d) {
   const Symbol *before = goes_by_grid(c);
   if (c->lead)
@@ -38,7 +38,7 @@ static bool has_place(Checker *c, const Decl *d) {
   return false;
 }
 
-/* Moves what the checker knows of the grid's dimensions by one. Where the points have distances, members have 1. */
+/* Moves the checker's data for the grid's dimensions by one. If the grid has a spacing, that of the members is 1. */
 static void move_dimensions(Checker *c, Loc loc) {
   Metric *metric = &c->m->metric;
   bool apart = metric->spacing[0] || metric->coordinates[0];
@@ -105,7 +105,7 @@ bool check_is_each(const Checker *c, const Symbol *s) {
   return false;
 }
 
-/* ---- what members share */
+/* ---- fields that members share */
 
 bool check_shared(Checker *c, const Decl *d, bool *lacks) {
   if (!d->shared)

@@ -1,4 +1,5 @@
-/* check_every.c: stencils that run every so many steps: the number of steps, and which temp fields who may read. */
+/* check_every.c: stencils that run once in so many steps: the number of steps, and which stencils may read which temp
+ * fields. */
 #include "frontend/checker.h"
 
 bool check_stencil_every(Checker *c, const Decl *d, CheckedStencil *s) {

@@ -1,8 +1,8 @@
-/* check_expr.c: expressions: names resolved and macros expanded. Types are in base/check_type.c.
+/* check_expr.c: checks expressions: resolves names and expands macros. Types are in base/check_type.c.
  *
- * The highest of the layers that check expressions: it knows all kinds of them, and hands what it knows down as a table
- * of rules, check_rules. Whatever checks a part of its own calls check_expr (base/nodes.c), which goes by the table.
- */
+ * The highest of the layers that check expressions. It knows all kinds of expressions, and gives the lower layers the
+ * table check_rules. A file that checks some kind of expression calls check_expr (base/nodes.c) for its operands, which
+ * uses the table. */
 #include "frontend/check/absorb.h"
 #include "frontend/check/lookup.h"
 #include "frontend/sweep.h"
@@ -15,13 +15,13 @@
 
 static const int64_t nowhere[MAX_RANK];
 
-/* The value of a scalar, a let's or a param's. */
+/* The value of a scalar: of a let or a param. */
 static Expr *scalar(Checker *c, const Env *env, Loc loc, Symbol *sym) {
   return c->allowed == ALLOW_CONST ? check_not_allowed(c, env, loc, sym->name)
                                    : check_leaf(c, EXPR_SCALAR, sym->type, loc, sym);
 }
 
-/* The value of a complex param or let, made of its two parts. */
+/* The value of a complex param or let, built from its two parts. */
 static Expr *complex_scalar(Checker *c, const Env *env, Loc loc, Symbol *sym) {
   if (c->allowed == ALLOW_CONST)
     return check_not_allowed(c, env, loc, sym->name);
@@ -29,7 +29,7 @@ static Expr *complex_scalar(Checker *c, const Env *env, Loc loc, Symbol *sym) {
   return check_complex_of_parts(c, loc, sym->type, parts);
 }
 
-/* The element of a launch-time array of complex numbers that `e` names, of its parts'. */
+/* The element `e` of a launch-time array of complex numbers, built from the elements of the two arrays of its parts. */
 static Expr *complex_element(Checker *c, const Expr *e, const Env *env, const int64_t *shift, Symbol *array) {
   Expr *parts[2];
   for (int i = 0; i < 2; i++)
@@ -58,7 +58,7 @@ static Expr *reduction_value(Checker *c, const Env *env, Loc loc, Symbol *sym) {
                                    : check_leaf(c, EXPR_SCALAR, sym->type, loc, sym);
 }
 
-/* step, in the step that is meant. */
+/* step, the number of the step; an older one if the expression is evaluated there. */
 static Expr *step_number(Checker *c, const Env *env, Loc loc) {
   if (!check_function_reads(c, env, loc, "step", "the number of the running step"))
     return check_bad(c, loc);
@@ -67,7 +67,7 @@ static Expr *step_number(Checker *c, const Env *env, Loc loc) {
   return c->allowed >= ALLOW_STATE ? check_step(c, loc) : check_not_allowed(c, env, loc, "step");
 }
 
-/* An access to a field at the total offset. */
+/* An access to field `sym` at the total offset `off`. */
 static Expr *field(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64_t *off) {
   sym->used = true;
   if (!check_function_reads(c, env, loc, sym->name, "a field"))
@@ -104,7 +104,7 @@ static Expr *field(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64
   return sym->masked || sym->is_mask || c->in_mask ? check_dry_read(c, env, sym, e) : e;
 }
 
-/* A var, or a let or parameter of a function, whose value is `sym->current`. */
+/* The value sym->current of a var, or of a let or parameter of a function. */
 static Expr *current_value(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64_t *shift) {
   if (!sym->still && (memcmp(shift, nowhere, sizeof nowhere) || c->ago || c->at_start || c->scale))
     return check_error(c, env, loc,
@@ -120,8 +120,8 @@ static Expr *current_value(Checker *c, const Env *env, Loc loc, Symbol *sym, con
   return e;
 }
 
-/* A let, var or parameter: its value at this point; a let of a stencil's block moved by `shift` or in time: its
- * expression evaluated there. */
+/* The value of a let, var or parameter at the current point. A let of a stencil's block that is shifted by `shift`, or
+ * in time: its expression, evaluated there. */
 static Expr *local(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64_t *shift) {
   sym->used = true;
   if (sym->kind == SYM_BAD)
@@ -135,7 +135,7 @@ static Expr *local(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64
   return check_coerce(c, check_expr(c, sym->value, sym->env, shift), sym->type, "the let");
 }
 
-/* The value of the global symbol, written bare. */
+/* The value of a global symbol that is used without brackets. */
 static Expr *global(Checker *c, const Env *env, Loc loc, Symbol *sym, const int64_t *shift) {
   sym->used = true;
   switch (sym->kind) {
@@ -162,7 +162,7 @@ static Expr *global(Checker *c, const Env *env, Loc loc, Symbol *sym, const int6
   }
 }
 
-/* A bare name. */
+/* A name without brackets. */
 static Expr *name(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
   const Env *macro = check_macro_of(env);
   Symbol *sym = check_find_index(env, e->name);
@@ -188,7 +188,7 @@ static Expr *name(Checker *c, const Expr *e, const Env *env, const int64_t *shif
   return check_undefined(c, env, e->loc, e->name, NULL);
 }
 
-/* The offset that is meant by an index of C such as i, i - 1 or j + 2, into *out. False if `e` is none. */
+/* Sets *out to the offset that an index as in C means, such as i, i - 1 or j + 2. False if `e` is none. */
 static bool index_of_c(Checker *c, const Expr *e, int64_t *out) {
   Const k;
   bool sum = e->kind == EXPR_OP && e->n == 2 && (e->op == OP_ADD || e->op == OP_SUB);
@@ -202,7 +202,7 @@ static bool index_of_c(Checker *c, const Expr *e, int64_t *out) {
   return true;
 }
 
-/* Are the offsets of the access `e` indices as in C, of names that nobody declared? Reports that. */
+/* Are the offsets of the access `e` indices as in C, of undeclared names? Reports them. */
 static bool are_indices(Checker *c, const Expr *e, const Env *env) {
   Str s = {.arena = c->arena};
   bool found = false;
@@ -228,7 +228,7 @@ static bool are_indices(Checker *c, const Expr *e, const Env *env) {
   return found;
 }
 
-/* The constant offsets of the access `e` added to `shift`. */
+/* Sets `out` to `shift` plus the constant offsets of the access `e`. */
 static bool offsets(Checker *c, const Expr *e, const Env *env, const int64_t *shift, int64_t *out) {
   int rank = check_rank(c);
   const Symbol *f = symbols_find(&c->syms, e->name);
@@ -265,7 +265,7 @@ static bool is_local(const Symbol *s) {
   return s->kind == SYM_LOCAL || s->kind == SYM_VAR || s->kind == SYM_VALUE || s->kind == SYM_ARGUMENT;
 }
 
-/* A component of the local `sym`, written like an access. */
+/* A component of the local `sym`; it is written like an access. */
 static Expr *local_component(Checker *c, const Expr *e, const Env *env, const int64_t *shift, Symbol *sym) {
   if (e->n != 1)
     return check_error(c, env, e->loc, "a component of '%s' has one index: '%s[0]'", sym->name, sym->name);
@@ -304,7 +304,7 @@ static Expr *access(Checker *c, const Expr *e, const Env *env, const int64_t *sh
   return offsets(c, e, env, shift, off) ? field(c, env, e->loc, sym, off) : check_bad(c, e->loc);
 }
 
-/* What the name of `e` stands for, a field or a macro's argument, `k` steps back; checks that it is one of these. */
+/* Is the name of `e` that of a field with older levels, or of a macro's parameter? Reports if not. */
 static bool has_levels(Checker *c, const Expr *e, const Env *env) {
   if (check_argument(check_macro_of(env), e->name))
     return true;
@@ -349,7 +349,7 @@ static Expr *wrong_count(Checker *c, const Expr *e, const Env *env, int want) {
   return check_error(c, env, e->loc, "'%s' takes %d argument%s, not %d", e->name, want, want == 1 ? "" : "s", e->n);
 }
 
-/* idx(d), of the point moved by `shift`. */
+/* idx(d) of the point shifted by `shift`. */
 static Expr *index_value(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
   int d;
   if (e->n != 1)
@@ -363,7 +363,7 @@ static Expr *index_value(Checker *c, const Expr *e, const Env *env, const int64_
   return check_coordinate(c, e->loc, d, shift);
 }
 
-/* The macro `sym` applied. */
+/* Expands the macro `sym`. */
 static Expr *expand(Checker *c, const Expr *e, const Env *env, const int64_t *shift, Symbol *sym) {
   sym->used = true;
   if (e->n != sym->decl->nnames)
@@ -374,7 +374,7 @@ static Expr *expand(Checker *c, const Expr *e, const Env *env, const int64_t *sh
   return check_expr(c, sym->decl->value, &inner, shift);
 }
 
-/* A call that is neither a conversion nor built in. */
+/* A call that is neither a conversion nor of a built-in function. */
 static Expr *call_symbol(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
   Symbol *sym = symbols_find(&c->syms, e->name);
   if (!sym && c->function && !strcmp(e->name, c->function->name))
@@ -394,7 +394,7 @@ static Expr *call_symbol(Checker *c, const Expr *e, const Env *env, const int64_
   return sym->kind == SYM_BAD ? check_bad(c, e->loc) : expand(c, e, env, shift, sym);
 }
 
-/* The node `op` at e's place on e's checked kids. */
+/* The operation `op` on the checked kids of `e`, at the place of `e`. */
 static Expr *operation(Checker *c, const Expr *e, Opcode op, Type to, const Env *env, const int64_t *shift) {
   Expr *x = check_leaf(c, EXPR_OP, to, e->loc, NULL);
   bool ok = true;
@@ -408,19 +408,19 @@ static Expr *operation(Checker *c, const Expr *e, Opcode op, Type to, const Env 
   return ok ? check_types(c, env, x) : check_bad(c, e->loc);
 }
 
-/* Is it a call of a built-in function whose name nothing that can be seen has? */
+/* Is it a call of a built-in function, and not hidden by a visible declaration of that name? */
 static bool is_builtin(const Checker *c, const Expr *e, const Env *env, const char *name) {
   return check_is_builtin(c, e, name) && !check_find_index(env, name) && !check_argument(check_macro_of(env), name) &&
          !check_find_local(c, env, name);
 }
 
-/* Is it a call of a function or a type of complex numbers whose name nothing that can be seen has? */
+/* Is it a call of a function or type of complex numbers, and not hidden by a visible declaration of that name? */
 static bool is_complex_call(const Checker *c, const Expr *e, const Env *env) {
   return check_is_complex_call(c, e) && !check_find_index(env, e->name) &&
          !check_argument(check_macro_of(env), e->name) && !check_find_local(c, env, e->name);
 }
 
-/* Functions that are built in unless a program declares something of their name, but fine and coarse. */
+/* Functions that are built in unless the program declares their names; fine and coarse are handled elsewhere. */
 static const struct {
   const char *name;
   ExprRule *rule;
@@ -450,7 +450,7 @@ static Expr *call(Checker *c, const Expr *e, const Env *env, const int64_t *shif
   return operation(c, e, f != OP_COUNT ? f : OP_CONVERT, to, env, shift);
 }
 
-/* {a, b} or {xx = a, yy = b}: open, see check_composite.c. */
+/* {a, b} or {xx = a, yy = b}: an open value, see check_composite.c. */
 static Expr *braces(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
   Expr *x = check_leaf(c, EXPR_BRACES, TY_BRACES, e->loc, NULL);
   bool ok = true;
@@ -472,14 +472,14 @@ static Expr *braces(Checker *c, const Expr *e, const Env *env, const int64_t *sh
   return ok ? x : check_bad(c, e->loc);
 }
 
-/* NAME(...)[offsets] of a macro: all that it reads is moved. */
+/* NAME(...)[offsets] of a macro: shifts everything that the macro reads. */
 static Expr *moved_macro(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
   int64_t off[MAX_RANK];
   const Expr at = {.kind = EXPR_ACCESS, .loc = e->loc, .name = e->kids[0]->name, .n = e->n - 1, .kids = e->kids + 1};
   return offsets(c, &at, env, shift, off) ? check_expr(c, e->kids[0], env, off) : check_bad(c, e->loc);
 }
 
-/* A component or a member of a value; or a macro at a neighbour. */
+/* A component or a member of a value; or a macro shifted to a neighbour. */
 static Expr *member(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
   if (check_is_scaled(c, e->kids[0]) && e->n > 1)
     return check_scaled(c, e->kids[0], e, env, shift);
@@ -518,7 +518,7 @@ static Expr *operator_on(Checker *c, const Expr *e, const Env *env, const int64_
   return operation(c, e, e->op, TY_NONE, env, shift);
 }
 
-/* Those of no kind that is parsed alone, and of what was reported, have no rule. */
+/* Expressions that only occur within others, and those that have been reported, have no rule. */
 ExprRule *const check_rules[EXPR_LOCAL + 1] = {
     [EXPR_INT] = literal,      [EXPR_FLOAT] = literal,       [EXPR_BOOL] = literal,        [EXPR_NAME] = name_at,
     [EXPR_ACCESS] = access_at, [EXPR_WITHIN] = check_within, [EXPR_CALL] = call,           [EXPR_MEMBER] = member,

@@ -1,5 +1,5 @@
-/* check_fn.c: functions: each is checked once where it is declared, and once more wherever it is called,
- * with the values of the arguments. */
+/* check_fn.c: functions. Each function is checked once where it is declared, and again at each call, with the values of
+ * the arguments. */
 #include "frontend/complex.h"
 #include "frontend/ensemble.h"
 #include "frontend/levels.h"
@@ -8,7 +8,7 @@
 
 static const int64_t nowhere[MAX_RANK];
 
-/* Whose locals the checker sees, and where they may be put. */
+/* The checker's state outside of a function, while the function is checked. */
 typedef struct Outer {
   Symbol *locals;
   CheckedPiece *piece;
@@ -18,7 +18,7 @@ typedef struct Outer {
   int8_t scale;
 } Outer;
 
-/* Goes into function `d`, which sees none of the locals in hand. */
+/* Enters function `d`, which does not see the current locals. */
 static Outer enter(Checker *c, const Decl *d) {
   Outer o = {c->locals, c->piece, c->function, c->ago, c->at_start, c->scale};
   c->locals = NULL;
@@ -30,7 +30,7 @@ static Outer enter(Checker *c, const Decl *d) {
   return o;
 }
 
-/* Comes back from a function. */
+/* Leaves a function and restores the state `o`. */
 static void come_back(Checker *c, const Outer *o) {
   c->locals = o->locals;
   c->piece = o->piece;
@@ -40,7 +40,7 @@ static void come_back(Checker *c, const Outer *o) {
   c->scale = o->scale;
 }
 
-/* The statements and the result of the function of `env`, its parameters being the locals, as a value of type `t`. */
+/* The result of the function of `env` as a value of type `t`, after its statements; its parameters are the locals. */
 static Expr *result(Checker *c, const Env *env, Type t) {
   const Decl *d = env->decl;
   Symbol *parameters = c->locals;
@@ -52,14 +52,14 @@ static Expr *result(Checker *c, const Env *env, Type t) {
 
 /* ---- declarations */
 
-/* A value of type `t` of which nothing is known. */
+/* An unknown value of type `t`. */
 static Expr *unknown(Checker *c, Name name, Type t) {
   Symbol *s = ARENA_NEW(c->arena, Symbol);
   *s = (Symbol){.kind = SYM_LOCAL, .name = name.s, .loc = name.loc, .type = t};
   return check_leaf(c, EXPR_LOCAL, t, name.loc, s);
 }
 
-/* Makes the parameters of `d`, with nothing known of their values, the locals, and notes their types. False after
+/* Makes the parameters of `d` the locals, with unknown values, and sets `types` to their types. False after
  * reporting. */
 static bool declare_parameters(Checker *c, const Decl *d, Type *types) {
   bool ok = true;
@@ -116,8 +116,8 @@ static bool is_constant(const Expr *e) {
   return ok;
 }
 
-/* Is the function in hand only being declared, and the call in it not one of constants? Then it need not be expanded.
- */
+/* Is the current function only being declared, and is an argument of the call in it not constant? Then the call need
+ * not be expanded. */
 static bool is_unknown(const Checker *c, int n, Expr *const *args) {
   for (int i = 0; i < n && c->function && !c->inlined; i++)
     if (!is_constant(args[i]))
@@ -149,7 +149,8 @@ Expr *check_call(Checker *c, const Expr *e, const Env *env, const int64_t *shift
 
 /* ---- names in the bodies of macros */
 
-/* Is the name, used in the body of `op`, its parameter, the index of one of the reductions in `env`, or declared? */
+/* Checks that the name in `e`, in the body of `op`, is a parameter of `op`, the index of a reduction in `env`, or
+ * declared. */
 static void check_op_name(Checker *c, const Decl *op, const Env *env, const Expr *e) {
   for (int i = 0; i < op->nnames; i++)
     if (!strcmp(op->names[i].s, e->name))
@@ -170,7 +171,7 @@ static void check_op_name(Checker *c, const Decl *op, const Env *env, const Expr
   }
 }
 
-/* All names in the part `e` of the body of `op`, within the reductions of `env`. */
+/* Checks all names in the part `e` of the body of `op`, within the reductions of `env`. */
 static void check_op_names(Checker *c, const Decl *op, const Env *env, const Expr *e) {
   if (e->kind == EXPR_NAME || e->kind == EXPR_ACCESS || e->kind == EXPR_WITHIN || e->kind == EXPR_CALL)
     check_op_name(c, op, env, e);

@@ -1,13 +1,13 @@
 /* check_frames.c: fields that are series of frames. Such a field is an input that gets its next frame before each step
- * whose number is a multiple of so many (Field.frames). Where reads lie between two frames there is a hidden field that
- * has the one behind it, `FIELD.next`, and a read is written out: a + w * (b - a), w made of the step's number. So
- * nothing new reaches stencils. */
+ * whose number is a multiple of a constant (Field.frames). If reads interpolate between two frames, a hidden field
+ * `FIELD.next` contains the later frame, and each read is expanded to a + w * (b - a), with w computed from the step's
+ * number. So stencils contain nothing new. */
 #include "frontend/complex.h"
 #include "frontend/fields.h"
 
 /* ---- declarations */
 
-/* Has field `f`, declared by `d`, nothing that does not go with frames? Reports it if it has. */
+/* Does field `f`, declared by `d`, have only attributes that are allowed with frames? Reports others. */
 static bool is_fit(Checker *c, const Decl *d, const Field *f) {
   const char *word = d->temp ? "temp" : d->history ? "history" : d->dry ? "where" : NULL;
   if (word)
@@ -27,7 +27,7 @@ static bool is_fit(Checker *c, const Decl *d, const Field *f) {
   return false;
 }
 
-/* Declares the field that has the frame behind that of field `s`. */
+/* Declares the field with the frame after that of field `s`. */
 static Symbol *add_later(Checker *c, const Symbol *s) {
   Field later = c->m->fields[s->index];
   later.name = arena_printf(c->arena, "%s.next", s->name);
@@ -76,7 +76,7 @@ void check_frames_by(Checker *c) {
 
 /* ---- reads */
 
-/* `x` OP `y` with its type. */
+/* `x` OP `y`, with its type. */
 static Expr *both(Checker *c, const Env *env, Opcode op, Expr *x, Expr *y) {
   return check_types(c, env, check_operation(c, op, x->loc, 2, (Expr *[]){x, y}));
 }

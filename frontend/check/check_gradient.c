@@ -1,9 +1,9 @@
-/* check_gradient.c: losses, their differentiated sum, and the targets of the gradient. */
+/* check_gradient.c: losses, the sum of losses that is differentiated, and the targets of the gradient. */
 #include "frontend/checker.h"
 
 /* ---- losses */
 
-/* The f64 that `d` adds up at the points of `over`. EXPR_BAD after reporting. */
+/* The f64 value of `d` that is summed over the points of `over`. EXPR_BAD after reporting. */
 static Expr *over_region(Checker *c, const Decl *d, const Box *over) {
   Type t;
   c->region = over;
@@ -32,7 +32,7 @@ bool check_loss(Checker *c, const Decl *d, const Box *within) {
 
 /* ---- the gradient */
 
-/* The value of the constant `e` into *out. False after reporting. */
+/* Sets *out to the value of the constant `e`. False after reporting. */
 static bool factor_of(Checker *c, const Expr *e, double *out) {
   Const v = {0};
   Expr *x = check_in(c, e, NULL, ALLOW_CONST, "the factor of a loss");
@@ -54,7 +54,7 @@ static bool factor_of(Checker *c, const Expr *e, double *out) {
   return true;
 }
 
-/* Does `e` name a loss somewhere, also one that was reported? */
+/* Does `e` contain the name of a loss, including one that was reported? */
 static bool has_loss(const Checker *c, const Expr *e) {
   const Symbol *s = e->kind == EXPR_NAME ? symbols_find(&c->syms, e->name) : NULL;
   bool has = s && (s->kind == SYM_LOSS || s->kind == SYM_BAD);
@@ -63,7 +63,7 @@ static bool has_loss(const Checker *c, const Expr *e) {
   return has;
 }
 
-/* Adds the losses in `e`, `factor` times each. False after reporting. */
+/* Adds the losses in `e`, each multiplied by `factor`. False after reporting. */
 static bool add_terms(Checker *c, const Expr *e, double factor) {
   double by;
   Symbol *s = e->kind == EXPR_NAME && !e->level ? symbols_find(&c->syms, e->name) : NULL;
@@ -87,7 +87,7 @@ static bool add_terms(Checker *c, const Expr *e, double factor) {
   return false;
 }
 
-/* Is a value of type `t` made of floats, all of them? */
+/* Does a value of type `t` consist of floats only? */
 static bool is_float(const Checker *c, Type t) {
   for (int i = 0; i < type_components(c->m, t); i++)
     if (!type_is_float(type_component(c->m, t, i)))
@@ -95,7 +95,7 @@ static bool is_float(const Checker *c, Type t) {
   return true;
 }
 
-/* Adds name `n` to what the losses are differentiated by. False after reporting. */
+/* Adds the name `n` to the variables by which the losses are differentiated. False after reporting. */
 static bool add_name(Checker *c, const Name *n) {
   static const char *const cure = "a gradient is to fields, launch-time arrays of floats, params and scalars";
   Symbol *s = symbols_find(&c->syms, n->s);
@@ -114,7 +114,7 @@ static bool add_name(Checker *c, const Name *n) {
   s->used = true;
   for (int i = 0; i < c->nstates && s->kind == SYM_STATE; i++)
     if (c->states[i].sym == s)
-      by.index = c->states[i].first; /* what it is before the first step */
+      by.index = c->states[i].first; /* its value before the first step */
   if (s->kind != SYM_FIELD && s->kind != SYM_ARRAY && s->kind != SYM_PARAM && s->kind != SYM_STATE) {
     check_error(c, NULL, n->loc, "'%s' is %s; %s", n->s, symbol_words(s), cure);
     return false;

@@ -1,14 +1,14 @@
-/* check_lacking.c: fields that do not have all of the grid's dimensions. A star stands for such a dimension in
- * the field's region and in those of its inits. The field's box is one point there, at 0, which accesses find from all
- * coordinates (OUTSIDE_ALL); so all else is as of other fields, but that no step writes it: which layer's value would
- * it be? */
+/* check_lacking.c: fields that lack some of the grid's dimensions. In such a field's region, and in those of its inits,
+ * a star stands for a missing dimension. The field's box has one point there, at 0, to which all coordinates are mapped
+ * (OUTSIDE_ALL). In all other respects it is like other fields, but no step writes it: the value of which layer would
+ * that be? */
 #include "frontend/base/bounds.h"
 #include "frontend/fields.h"
 #include "frontend/ensemble.h"
 
 #include <string.h>
 
-/* Reports if nothing is left of the region at `loc`. */
+/* Reports if no dimension of the region at `loc` is left. */
 static bool has_dimension(Checker *c, Loc loc, const bool *lacks) {
   for (int d = c->lead; d < c->m->grid.rank; d++)
     if (!lacks[d])
@@ -65,7 +65,7 @@ bool check_lacking_side(Checker *c, const SideDecl *from, const Field *f, int si
   return false;
 }
 
-/* Have the targets of `s` the dimensions that the piece at `loc` has? */
+/* Do the targets of `s` have the same dimensions as the piece at `loc`? */
 static bool targets_fit(Checker *c, Loc loc, const CheckedStencil *s) {
   for (int t = 0; t < s->ntargets; t++) {
     const Field *f = &c->m->fields[s->targets[t]];

@@ -1,8 +1,8 @@
-/* check_levels.c: levels of the grid, and values of fields that lie on the next finer or the next coarser one.
+/* check_levels.c: levels of the grid, and reads of fields on the next finer or coarser level.
  *
- * With D levels beside the grid, launching computes for each dimension the points of the coarsest, and that they make
- * the grid, doubled D times. So the region of each level is a multiple of those points, and accesses from one level to
- * the next are bounded as others are. */
+ * With D levels in addition to the grid, launching computes the points of the coarsest level in each dimension, and
+ * checks that doubling them D times gives those of the grid. So the region of each level is a multiple of those points,
+ * and accesses from one level to the next are bounded like others. */
 #include "frontend/levels.h"
 
 #include "frontend/check/declare.h"
@@ -18,8 +18,8 @@ static void add_check(Checker *c, Loc loc, Affine value, const char *message) {
   ARENA_PUSH(c->arena, c->m->checks, c->m->nchecks, k);
 }
 
-/* The points of the coarsest level in dimension `d`, 1 / 2^last of `extent`, into *out, with what launching checks.
- * False after reporting that it cannot be. */
+/* Sets *out to the points of the coarsest level in dimension `d`, `extent` / 2^last, and adds the launch checks that
+ * this is an integer. False after reporting that it is not. */
 static bool coarsest(Checker *c, const Decl *decl, int d, int last, Affine extent, Affine *out) {
   int shown = check_shown(c, d);
   const RangeExpr *range = &c->grid->decl->region->ranges[shown];
@@ -48,7 +48,8 @@ static bool coarsest(Checker *c, const Decl *decl, int d, int last, Affine exten
   return true;
 }
 
-/* Are the bounds of `d` what levels need: 0 .. D, of the grid, which begins at 0? Then D is *last. */
+/* Are the bounds of `d` 0 .. D, and does it refer to the grid, and does the grid begin at 0? Sets *last to D; else
+ * reports. */
 static bool can_be(Checker *c, const Decl *d, int64_t *last) {
   int64_t first;
   if (!c->grid || strcmp(d->on.s, c->grid->name) != 0) {
@@ -127,7 +128,8 @@ int check_level_of(const Checker *c, const Box *box) {
   return -1;
 }
 
-/* The level of the targets of the stencil or init in hand, 0 of those on no level; -1: they lie on several. */
+/* The level of the targets of the current stencil or init; 0 for targets on no level, -1 if they are on several
+ * levels. */
 static int level_of_targets(const Checker *c) {
   int level = 0;
   for (int t = 0; t < c->stencil->ntargets; t++) {
@@ -143,7 +145,7 @@ static int level_of_targets(const Checker *c) {
 int check_level_at_point(Checker *c, const Env *env, Loc loc, const char *word) {
   if (!c->levels || !c->region)
     return 0;
-  if (c->in_mask) { /* like a field, it is on the grid unless its region is that of a level */
+  if (c->in_mask) { /* like a field, a mask is on the grid unless its region is that of a level */
     int of = check_level_of(c, c->region);
     return of < 0 ? 0 : of;
   }
@@ -193,7 +195,7 @@ Symbol *check_of_level(Checker *c, const Expr *e, const Env *env) {
 
 /* ---- fine and coarse */
 
-/* The level of the stencil in hand, that of its targets; -1 after reporting that it has none. */
+/* The level of the current stencil, which is that of its targets; -1 after reporting that it has none. */
 static int level_in_hand(Checker *c, const Expr *call, const Env *env) {
   int level = -1;
   if (!c->stencil || c->in_init || c->in_reduction || c->in_update || c->in_mask || c->sweeping || !c->region) {
@@ -220,8 +222,8 @@ static int level_in_hand(Checker *c, const Expr *call, const Env *env) {
   return level;
 }
 
-/* The offsets behind the first kid of `at` on the level that `call` reads, with those by which it is moved itself on
- * its own, into `out`. False after reporting. */
+/* Sets `out` to the offsets on the level that `call` reads: those after the first kid of `at`, plus those by which the
+ * call itself is shifted on its own level. False after reporting. */
 static bool scaled_offsets(Checker *c, const Expr *call, const Expr *at, const Env *env, const int64_t *shift,
                            int64_t *out) {
   int rank = check_rank(c);
@@ -247,7 +249,7 @@ static bool scaled_offsets(Checker *c, const Expr *call, const Expr *at, const E
   return true;
 }
 
-/* Reports that older values are asked for. */
+/* Reports a read of older values on another level. */
 static Expr *no_older(Checker *c, const Env *env, Loc loc) {
   return check_error(c, env, loc,
                      "of another level there are no older values, and none from the start of the step; leave '@' out, "
@@ -275,7 +277,7 @@ Expr *check_scaled(Checker *c, const Expr *call, const Expr *at, const Env *env,
   return r;
 }
 
-/* Is x >= 0 whatever the params are, or as launch checks say, such as the levels' own? */
+/* Is x >= 0 for all params, or by launch checks such as those of the levels? */
 static bool holds(const Checker *c, Affine x) {
   int64_t more;
   if (!x.n)
@@ -286,8 +288,8 @@ static bool holds(const Checker *c, Affine x) {
   return false;
 }
 
-/* How far within the region of `f` the points that c->region reads at `off` stay at its end `upper` of dimension d: not
- * beyond it if that is 0 or more. */
+/* The distance within the region of `f` of the points that c->region reads at `off`, at end `upper` of dimension d; if
+ * it is negative they are beyond that end. */
 static Affine room(const Checker *c, const Symbol *f, const int64_t *off, int d, bool upper) {
   Arena *a = c->arena;
   Affine at = upper ? c->region->hi[d] : c->region->lo[d], end = upper ? f->box.hi[d] : f->box.lo[d];
@@ -296,7 +298,7 @@ static Affine room(const Checker *c, const Symbol *f, const int64_t *off, int d,
   return upper ? affine_add_const(affine_scale(a, by, -1), c->scale < 0) : by;
 }
 
-/* Adds the launch check value >= 0 about the points of c->region. */
+/* Adds the launch check value >= 0, which applies if c->region has points. */
 static void check_at_launch(Checker *c, Loc loc, Affine value, const char *message) {
   Check k = {.value = value, .message = message, .loc = loc};
   Box *some = ARENA_NEW(c->arena, Box);
@@ -305,8 +307,9 @@ static void check_at_launch(Checker *c, Loc loc, Affine value, const char *messa
   ARENA_PUSH(c->arena, c->m->checks, c->m->nchecks, k);
 }
 
-/* The read of `f` at `off` that leaves it at end number `i`, where values change beyond it, by what `room` says comes
- * back into it at once, by its bounds or by a launch check. False after reporting that it does not. */
+/* A read of `f` is beyond end number `i` of f's region, as far as the negative `room` says. If the outside rule there
+ * changes values, one reflection must bring the read back into the region. Checks that when compiling, or adds a launch
+ * check. False after reporting. */
 static bool comes_back(Checker *c, const Env *env, Loc loc, const Symbol *f, int i, Affine room, const char *where) {
   const Field *field = &c->m->fields[f->index];
   int unit = c->scale > 0 ? 1 : 2, d = i / 2;
@@ -324,7 +327,7 @@ static bool comes_back(Checker *c, const Env *env, Loc loc, const Symbol *f, int
   return value.n;
 }
 
-/* Bounds the read of `f` at `off` by its region, or reports where that cannot be. */
+/* Checks the read of `f` at `off` against f's region, when compiling or by launch checks. False after reporting. */
 static bool stays(Checker *c, const Env *env, Loc loc, const Symbol *f, const int64_t *off) {
   const char *word = c->scale > 0 ? "fine" : "coarse";
   for (int i = 2 * c->lead; i < 2 * c->region->rank; i++) {
@@ -350,7 +353,7 @@ static bool stays(Checker *c, const Env *env, Loc loc, const Symbol *f, const in
   return true;
 }
 
-/* Can field `f` be read from another level at all? Reports it if not. */
+/* Can field `f` be read from another level? Reports if not. */
 static bool can_be_read(Checker *c, const Env *env, Loc loc, const Symbol *f) {
   const Field *field = &c->m->fields[f->index];
   int level = check_level_of(c, &c->m->fields[c->stencil->targets[0]].box), of = check_level_of(c, &f->box);

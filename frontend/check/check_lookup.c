@@ -1,16 +1,16 @@
-/* check_lookup.c: expressions: elements of tables and launch-time arrays of two indices, and lookup, linear
- * interpolation in them. All of it is written out as operations on indices and single values. */
+/* check_lookup.c: elements of tables and launch-time arrays of two indices, and lookup, linear interpolation in them.
+ * All are expanded to operations on indices and single values. */
 #include "frontend/check/lookup.h"
 
 #include <string.h>
 
-/* No extent of a launch-time array of two indices is larger, so that their product is an i64. */
+/* The greatest extent of a launch-time array of two indices, so that the product of two extents is an i64. */
 #define MAX_SIDE INT32_MAX
 
 /* ---- launch-time arrays of two indices */
 
-/* `e` as the launch-time number of the rows or columns, `what`, of `d` into *out, checked when launching where it must
- * be. False after reporting. */
+/* Sets *out to `e`, the launch-time number of rows or columns (`what`) of `d`; adds a launch check of its range if
+ * needed. False after reporting. */
 static bool side(Checker *c, const Decl *d, const Expr *e, const char *what, Affine *out) {
   if (!check_affine(c, e, arena_printf(c->arena, "the number of %s of a launch-time array", what), out))
     return false;
@@ -30,7 +30,7 @@ static bool side(Checker *c, const Decl *d, const Expr *e, const char *what, Aff
   return true;
 }
 
-/* `e`, a number of rows or columns that was found in order, as a checked i64. */
+/* `e`, a number of rows or columns that has been checked, as an i64. */
 static Expr *side_value(Checker *c, const Expr *e) {
   Expr *x = check_in(c, e, NULL, ALLOW_SCALAR, "the length of a launch-time array");
   if (x->kind == EXPR_BAD || x->type == TY_I64)
@@ -67,8 +67,8 @@ bool check_shape(Checker *c, const Decl *d, ParamArray *out) {
 
 /* ---- elements of two indices */
 
-/* The index `e`, of rows or columns (`of`) of which there are `extent` in `name`, as a shared i64. EXPR_BAD after
- * reporting that it is none, or never one of those. */
+/* The index `e` in `name`, which has `extent` rows or columns (`of`), as a shared i64. EXPR_BAD after reporting that it
+ * is not an integer, or always out of range. */
 static Expr *index_of_side(Checker *c, const Expr *e, const Env *env, const int64_t *shift, const char *name,
                            const char *of, Affine extent) {
   const char *what = c->what;
@@ -89,12 +89,12 @@ static Expr *index_of_side(Checker *c, const Expr *e, const Env *env, const int6
   return share(c, i, "index");
 }
 
-/* Reports a number of indices other than two. */
+/* Reports that the number of indices is not two. */
 static Expr *two_indices(Checker *c, const Expr *e, const Env *env, const Symbol *s) {
   return check_error(c, env, e->loc, "'%s' has two indices, of its row and its column: '%s[0,0]'", s->name, s->name);
 }
 
-/* Element number `row`, `column` of a table, both shared. */
+/* The element of a table at `row` and `column`, which are both shared. */
 static Expr *table_element(Checker *c, Loc loc, const Env *env, Symbol *table, Expr *row, Expr *column) {
   int n = table->columns, rows = table->n / n;
   Const i, k;
@@ -123,8 +123,8 @@ Expr *check_element_of_rows(Checker *c, const Expr *e, const Env *env, const int
   return i->kind == EXPR_BAD ? i : k->kind == EXPR_BAD ? k : table_element(c, e->loc, env, table, i, k);
 }
 
-/* The nearest to `index` of the indices from 0 to below `extent`. Pass check-bounds knows this form, which it has for a
- * constant index, too: whether that is in range may depend on the extent. */
+/* The index from 0 to extent - 1 that is nearest to `index`. Pass check-bounds recognizes this form. A constant index
+ * has it as well, because its range check may depend on the extent. */
 static Expr *nearest(Checker *c, Expr *index, Expr *extent) {
   Expr *max = check_whole(c, OP_MAX, index, number(c, index->loc, 0));
   Expr *min = check_whole(c, OP_MIN, max, check_plus(c, extent, -1));
@@ -132,7 +132,7 @@ static Expr *nearest(Checker *c, Expr *index, Expr *extent) {
   return min;
 }
 
-/* Element number `row`, `column` of a launch-time array, both i64. */
+/* The element of a launch-time array at `row` and `column`, both i64. */
 static Expr *array_element(Checker *c, Loc loc, Symbol *array, Expr *row, Expr *column) {
   Expr *rows = side_value(c, array->decl->value), *columns = side_value(c, array->decl->right);
   Expr *at = check_whole(c, OP_MUL, nearest(c, row, rows), columns);
@@ -150,13 +150,13 @@ Expr *check_array_of_rows(Checker *c, const Expr *e, const Env *env, const int64
 
 /* ---- lookup */
 
-/* A place in a table along one side: the index at or below it, the next one, and how far it lies from the one to the
- * other. */
+/* A position along one side of a table: the index at or below it, the next index, and the fraction of the way between
+ * the two. */
 typedef struct Place {
   Expr *lower, *upper, *part;
 } Place;
 
-/* What is interpolated: a table or a launch-time array, in the type of its values. */
+/* The table or launch-time array that is interpolated, in the type of its values. */
 typedef struct Lookup {
   Loc loc;
   const Env *env;
@@ -164,21 +164,22 @@ typedef struct Lookup {
   Type type;
 } Lookup;
 
-/* The float operation `op` on x and y in the type of `l`. */
+/* The float operation `op` on x and y, in the type of `l`. */
 static Expr *real_op(Checker *c, const Lookup *l, Opcode op, Expr *x, Expr *y) {
   Expr *e = check_operation(c, op, l->loc, 2, (Expr *[]){x, y});
   e->type = l->type;
   return e;
 }
 
-/* `e`, an i64, as a number of the type of `l`. */
+/* `e`, an i64, converted to the type of `l`. */
 static Expr *as_real(Checker *c, const Lookup *l, Expr *e) {
   Expr *x = check_operation(c, OP_CONVERT, l->loc, 1, &e);
   x->type = l->type;
   return x;
 }
 
-/* Where `x`, of the type of `l`, lies on a side of `extent` indices, brought to the nearer end if it is beyond. */
+/* The position of `x`, in the type of `l`, on a side with `extent` indices; beyond an end, it is clamped to that
+ * end. */
 static Place place_on(Checker *c, const Lookup *l, Expr *x, Expr *extent) {
   Expr *zero = check_leaf(c, EXPR_FLOAT, l->type, l->loc, NULL);
   zero->name = "0.0";
@@ -191,7 +192,7 @@ static Place place_on(Checker *c, const Lookup *l, Expr *x, Expr *extent) {
   return (Place){lower, share(c, nearest(c, check_plus(c, lower, 1), extent), "index"), part};
 }
 
-/* The value at row `row` (NULL: there is one index) and column `column`, in the type of `l`. */
+/* The value at `row` (NULL: there is only one index) and `column`, in the type of `l`. */
 static Expr *value_at(Checker *c, const Lookup *l, Expr *row, Expr *column) {
   Symbol *s = l->table;
   Expr *x = s->kind == SYM_ARRAY
@@ -210,13 +211,13 @@ static Expr *mix(Checker *c, const Lookup *l, Expr *x, Expr *y, Expr *part) {
   return real_op(c, l, OP_ADD, x, real_op(c, l, OP_MUL, part, real_op(c, l, OP_SUB, y, x)));
 }
 
-/* The value between columns in row `row` (NULL: there is one index). */
+/* The value between two columns of `row` (NULL: there is only one index). */
 static Expr *in_row(Checker *c, const Lookup *l, Expr *row, const Place *column) {
   return mix(c, l, value_at(c, l, row, column->lower), value_at(c, l, row, column->upper), column->part);
 }
 
-/* The table or launch-time array that the first argument of `e` names, a macro's parameter standing for what it is
- * given. NULL after reporting that it names none. */
+/* The table or launch-time array named by the first argument of `e`; a macro's parameter stands for its argument. NULL
+ * after reporting that there is none. */
 static Symbol *named_table(Checker *c, const Expr *e, const Env *env) {
   const Expr *x = e->n ? e->kids[0] : NULL;
   for (const Env *macro = check_macro_of(env); x && x->kind == EXPR_NAME && !x->level;) {
@@ -239,7 +240,8 @@ static Symbol *named_table(Checker *c, const Expr *e, const Env *env) {
   return NULL;
 }
 
-/* The type of the values of table or array `s`, TY_LITERAL_FLOAT if they adapt; TY_NONE if they are no floats. */
+/* The type of the values of table or array `s`; TY_LITERAL_FLOAT if they can take several types, TY_NONE if they are
+ * not floats. */
 static Type values_of(Checker *c, const Symbol *s) {
   if (s->kind == SYM_ARRAY) {
     Type t = check_value_type(c, s->type);
@@ -257,7 +259,7 @@ static Type values_of(Checker *c, const Symbol *s) {
   return all;
 }
 
-/* Argument `i` of `e`, a place, into *out; its type meets that of `l`. False after reporting. */
+/* Sets *out to argument `i` of `e`, a position, and combines its type with that of `l`. False after reporting. */
 static bool place_argument(Checker *c, Lookup *l, const Expr *e, const int64_t *shift, int i, Expr **out) {
   Expr *x = check_widen(c, check_expr(c, e->kids[i], l->env, shift));
   if (x->kind == EXPR_BAD)
@@ -283,7 +285,7 @@ static bool place_argument(Checker *c, Lookup *l, const Expr *e, const int64_t *
   return true;
 }
 
-/* The value of `l` at `n` places, rows first. */
+/* The value of `l` at the `n` positions `at`, rows first. */
 static Expr *interpolate(Checker *c, const Lookup *l, int n, Expr *const *at) {
   const Symbol *s = l->table;
   bool array = s->kind == SYM_ARRAY;

@@ -1,18 +1,18 @@
-/* check_mask.c: masks. A mask is a field of bools that is false beyond its region; an init of it stands behind
- * all others. A stencil where it is true assigns at other points what is there; a read of a field with a mask is a
- * choice between what the field has at the point that it leads to, and what the rule says. So nothing new reaches the
- * IR.
+/* check_mask.c: masks. A mask is a field of bools that is false beyond its region; its init comes after all other
+ * inits. A stencil that is restricted to a mask leaves its targets unchanged at all other points, by assigning the
+ * values that they have. A read of a field with a mask is a choice between the field's value at the point that is read,
+ * and the value of the rule for dry points. So nothing new reaches the IR.
  *
- * The rule of the field's edges comes first, and the mask counts at the point to which that leads. So the choice looks
- * at a field of bools with the same region and rules, `FIELD.where`, in which a constant beyond an edge counts as true;
- * or at the mask itself where that comes to the same. */
+ * The rule for the field's edges comes first, and the mask applies to the point that this rule leads to. So the choice
+ * reads a field of bools with the same region and rules, `FIELD.where`, where a constant beyond an edge counts as true;
+ * or it reads the mask itself if the result is the same. */
 #include "frontend/complex.h"
 #include "frontend/fields.h"
 #include "frontend/levels.h"
 
 #include <string.h>
 
-/* A read of `sym` at `off` as it is, whatever mask it has. */
+/* A read of `sym` at `off` that ignores the field's mask. */
 static Expr *read_at(Checker *c, const Env *env, Loc loc, const Symbol *sym, const int64_t *off) {
   Symbol *s = (Symbol *)sym;
   Expr *e = check_leaf(c, EXPR_FIELD, s->type, loc, s);
@@ -25,7 +25,7 @@ static Expr *read_at(Checker *c, const Env *env, Loc loc, const Symbol *sym, con
 
 static const int64_t nowhere[MAX_RANK];
 
-/* The choice of `value` where the mask of `look` is true at `off`, else `other`. */
+/* `value` where the mask of `look` is true at `off`, else `other`. */
 static Expr *choose(Checker *c, const Env *env, Loc loc, const Symbol *look, const int64_t *off, Expr *value,
                     Expr *other) {
   Expr *is = read_at(c, env, loc, look, off);
@@ -79,7 +79,7 @@ void check_mask(Checker *c, const Decl *d, Field *f, Symbol *s) {
   add_init(c, s, d->loc, e);
 }
 
-/* The mask of that name; NULL after reporting. */
+/* The mask called `name`; NULL after reporting. */
 static const Symbol *find_mask(Checker *c, Name name) {
   Symbol *s = symbols_find(&c->syms, name.s);
   if (s && s->kind != SYM_BAD && !s->is_mask)
@@ -95,9 +95,9 @@ static const Symbol *find_mask(Checker *c, Name name) {
   return s && s->is_mask ? s : NULL;
 }
 
-/* ---- what reads give */
+/* ---- reads of fields with masks */
 
-/* Can a value of field `s` be odd about a number? Reports it if not. */
+/* Can a value of field `s` be odd about a number? Reports if not. */
 static bool has_sign(Checker *c, const DryDecl *dry, const Symbol *s) {
   Type first = type_component(c->m, s->type, 0);
   for (int i = 0; i < type_components(c->m, s->type); i++) {
@@ -117,8 +117,8 @@ static bool is_zero(Checker *c, const Expr *e) {
   return fold_const(c, e, &x) && const_convert(x, e->type, TY_F64).f == 0;
 }
 
-/* The value of the rule `dry` of field `s`: of its type, or for what is odd, of the type in which its numbers are
- * computed. EXPR_BAD after reporting. */
+/* The value of the rule `dry` of field `s`, in the field's type; for an odd rule, in the type in which the field's
+ * numbers are computed. EXPR_BAD after reporting. */
 static Expr *rule_value(Checker *c, const DryDecl *dry, const Symbol *s) {
   bool odd = dry->rule == DRY_ODD;
   Expr *e = check_in(c, dry->value, NULL, odd ? ALLOW_SCALAR : ALLOW_CONST,
@@ -134,7 +134,7 @@ static Expr *rule_value(Checker *c, const DryDecl *dry, const Symbol *s) {
   return e;
 }
 
-/* Has mask `m` all points of field `f`? */
+/* Does mask `m` have all points of field `f`? */
 static bool has_points_of(const Checker *c, const Symbol *m, const Field *f) {
   const Field *mask = &c->m->fields[m->index];
   int64_t below, above;
@@ -145,7 +145,7 @@ static bool has_points_of(const Checker *c, const Symbol *m, const Field *f) {
   return true;
 }
 
-/* Is what is beyond all edges of field `f` what its reads give where a mask is false? */
+/* Is the value beyond all edges of field `f` the same as that of its reads where the mask is false? */
 static bool is_dry_outside(Checker *c, const Masked *masked, const Field *f) {
   Const x;
   bool constant = !f->sides && masked->rule == DRY_VALUE && type_is_scalar(f->type) && fold_const(c, masked->value, &x);
@@ -154,7 +154,8 @@ static bool is_dry_outside(Checker *c, const Masked *masked, const Field *f) {
   return constant && const_same(x, f->outside_value, f->type);
 }
 
-/* A field of bools like `f`, true beyond edges at which that is a constant, which is what mask `m` is. */
+/* Adds a field of bools with the region and rules of `f`, with the values of mask `m`. Where a constant is beyond an
+ * edge of `f`, the new field is true. */
 static Symbol *add_look(Checker *c, const Symbol *m, const Field *f) {
   Field look = {.name = arena_printf(c->arena, "%s.where", f->name),
                 .type = TY_BOOL,
@@ -204,7 +205,7 @@ bool check_dry(Checker *c, const Decl *d, Symbol *s) {
   return true;
 }
 
-/* Twice the number less what field `sym` has at the reading point. */
+/* Twice the number about which the field is odd, minus the field's value `here` at the reading point. */
 static Expr *odd_value(Checker *c, const Env *env, const Masked *masked, Expr *here) {
   Expr *two = check_leaf(c, EXPR_INT, TY_LITERAL_INT, here->loc, NULL);
   two->name = "2";

@@ -1,10 +1,10 @@
-/* check_move.c: macros at a neighbour: NAME(...)[offsets], and calls whose arguments alone are moved. */
+/* check_move.c: macros at a neighbour: NAME(...)[offsets]; and calls in which only the arguments are shifted. */
 #include "frontend/ensemble.h"
 #include "frontend/levels.h"
 
 #include <string.h>
 
-/* At most so many nodes are looked at to find out whether a macro's value has components. */
+/* The greatest number of nodes that are visited to find out whether a macro's value has components. */
 enum { MAX_LOOKS = 4096 };
 
 /* Is the name a parameter of the macro `op`? */
@@ -15,11 +15,11 @@ static bool is_parameter(const Decl *op, const char *name) {
   return false;
 }
 
-/* ---- what NAME(...)[k] means */
+/* ---- the meaning of NAME(...)[k] */
 
 static Type composite_of(const Checker *c, const Expr *e, const Env *env, int *looks);
 
-/* The type of the first part of `e` that has components, TY_NONE if none has. */
+/* The type of the first kid of `e` that has components, TY_NONE if none has. */
 static Type composite_part(const Checker *c, const Expr *e, const Env *env, int *looks) {
   Type t = TY_NONE;
   for (int i = 0; i < e->n && t == TY_NONE; i++)
@@ -27,7 +27,7 @@ static Type composite_part(const Checker *c, const Expr *e, const Env *env, int 
   return t;
 }
 
-/* The same of a component or member. */
+/* The type of a component or member, if that has components. */
 static Type composite_member(const Checker *c, const Expr *e, const Env *env, int *looks) {
   const Composite *of = type_composite(c->m, composite_of(c, e->kids[0], env, looks));
   for (int i = 0; of && i < of->n; i++)
@@ -36,7 +36,8 @@ static Type composite_member(const Checker *c, const Expr *e, const Env *env, in
   return TY_NONE;
 }
 
-/* The same of a name, with offsets or without; what is in brackets behind a local value chooses a component. */
+/* The type of a name, with or without offsets, if it has components; brackets after a local value select a
+ * component. */
 static Type composite_name(const Checker *c, const Expr *e, const Env *env, int *looks) {
   const Env *macro = check_macro_of(env);
   const Expr *arg = check_argument(macro, e->name);
@@ -49,7 +50,7 @@ static Type composite_name(const Checker *c, const Expr *e, const Env *env, int 
   return of && type_composite(c->m, t) ? t : TY_NONE;
 }
 
-/* The type of the unchecked expression if it has components (TY_BRACES: open ones), else TY_NONE. */
+/* The type of the unchecked expression `e` if it has components (TY_BRACES: open ones), else TY_NONE. */
 static Type composite_of(const Checker *c, const Expr *e, const Env *env, int *looks) {
   if (++*looks > MAX_LOOKS)
     return TY_NONE;
@@ -86,9 +87,10 @@ bool check_is_moved(const Checker *c, const Expr *e, const Env *env) {
   return e->n > 2 || (check_rank(c) == 1 && composite_of(c, base, env, &looks) == TY_NONE);
 }
 
-/* ---- arguments that are moved where a macro names fields itself */
+/* ---- shifted arguments of macros that name fields themselves */
 
-/* A field that the part `e` of the body of `op` names, or "idx", itself or by a macro; NULL if it names neither. */
+/* The name of a field, or "idx" or the like, that the part `e` of the body of `op` uses, directly or through a macro;
+ * NULL if there is none. */
 static const char *named(const Checker *c, const Decl *op, const Expr *e) {
   const Symbol *s = e->name && !is_parameter(op, e->name) ? symbols_find(&c->syms, e->name) : NULL;
   if ((e->kind == EXPR_NAME || e->kind == EXPR_ACCESS || e->kind == EXPR_WITHIN) && s && s->kind == SYM_FIELD)
@@ -103,7 +105,7 @@ static const char *named(const Checker *c, const Decl *op, const Expr *e) {
 
 const char *check_op_reads(const Checker *c, const Decl *op) { return named(c, op, op->value); }
 
-/* The offset that is written as a literal; 0 for others. */
+/* The value of an offset that is a literal; 0 for others. */
 static int64_t literal(const Expr *e) {
   Const k;
   if (e->kind == EXPR_OP && e->op == OP_NEG)
@@ -111,7 +113,7 @@ static int64_t literal(const Expr *e) {
   return e->kind == EXPR_INT && fold_literal(e, TY_I64, &k) ? k.i : 0;
 }
 
-/* Are both accesses, at the same offset? */
+/* Are both expressions accesses at the same offset? */
 static bool same_offset(const Expr *x, const Expr *y) {
   bool same = y->kind == EXPR_ACCESS && x->n == y->n;
   for (int d = 0; same && d < x->n; d++)
@@ -119,8 +121,8 @@ static bool same_offset(const Expr *x, const Expr *y) {
   return same;
 }
 
-/* The first argument of the call if all are accesses at one offset, which is not that of the point itself; else NULL.
- */
+/* The first argument of the call that is an access, if all arguments but constants are accesses at the same offset,
+ * other than 0; else NULL. */
 static const Expr *moved_arguments(const Checker *c, const Expr *call) {
   const Expr *first = NULL;
   for (int i = 0; i < call->n; i++) {

@@ -1,4 +1,5 @@
-/* frontend/check/check_outside.c: outside rules (`outside`): by dimension and side, with their constants and signs. */
+/* frontend/check/check_outside.c: outside rules (`outside`) for each dimension and side, with their constants and
+ * signs. */
 #include "frontend/check/declare.h"
 #include "frontend/fields.h"
 #include "frontend/complex.h"
@@ -6,8 +7,8 @@
 
 #include <math.h>
 
-/* The constant `value` beyond an edge of field `d` as one of the scalar type `t` of the field, or of its component
- * called `path`. False after reporting. */
+/* The constant `value` beyond an edge of field `d`, in the scalar type `t` of the field or of its component `path`.
+ * False after reporting. */
 static bool outside_scalar(Checker *c, const Decl *d, const Expr *value, Type t, const char *path, Const *out) {
   Expr *e = check_in(c, value, NULL, ALLOW_CONST, "the value outside a field");
   e = check_coerce(c, e, t, arena_printf(c->arena, "%s '%s%s'", *path ? "component" : "field", d->name, path));
@@ -18,8 +19,8 @@ static bool outside_scalar(Checker *c, const Decl *d, const Expr *value, Type t,
   return false;
 }
 
-/* Does the f64 `x`, converted to each component of `t`, give the constants `of`? If not, *which is the first that it
- * does not give. */
+/* Does the f64 `x`, converted to each component of `t`, give the constants `of`? If not, *which is the first component
+ * for which it does not. */
 static bool suits(const Checker *c, Type t, const Const *of, double x, int *which) {
   for (*which = 0; *which < type_components(c->m, t); ++*which)
     if (!const_same(const_convert((Const){.f = x}, TY_F64, type_component(c->m, t, *which)), of[*which],
@@ -28,10 +29,9 @@ static bool suits(const Checker *c, Type t, const Const *of, double x, int *whic
   return true;
 }
 
-/* The constant `value` beyond an edge of field `d` of composite type `t`, an f64 that suits each component: that
- * nearest to the constant as written, or, as the literal is rounded to each component once, one beside it. False after
- * reporting.
- */
+/* Sets *out to the constant `value` beyond an edge of field `d` of composite type `t`: an f64 that gives each component
+ * its value. That is the f64 nearest to the constant; or one next to it, because the literal is rounded to each
+ * component once. False after reporting. */
 static bool outside_parts(Checker *c, const Decl *d, const Expr *value, Type t, Const *out) {
   int n = type_components(c->m, t), which, other;
   Const *of = ARENA_ARRAY(c->arena, Const, n);
@@ -57,7 +57,7 @@ static bool outside_parts(Checker *c, const Decl *d, const Expr *value, Type t, 
   return false;
 }
 
-/* The constant `value` beyond an edge of field `d` of type `t`. False after reporting. */
+/* Sets *out to the constant `value` beyond an edge of field `d` of type `t`. False after reporting. */
 static bool outside_value(Checker *c, const Decl *d, const Expr *value, Type t, Const *out) {
   if (type_is_scalar(t))
     return outside_scalar(c, d, value, t, "", out);
@@ -71,7 +71,7 @@ static bool outside_value(Checker *c, const Decl *d, const Expr *value, Type t, 
   return outside_parts(c, d, value, t, out);
 }
 
-/* Does a name that is no constant's stand at side `s` of a field, where a rule or a constant is meant? Reports that. */
+/* Is there an undeclared name at side `s` of a field, in place of a rule or a constant? Reports that. */
 static bool is_no_rule(Checker *c, const SideDecl *s) {
   if (s->rule != OUTSIDE_CONST || s->value->kind != EXPR_NAME || symbols_find(&c->syms, s->value->name) ||
       is_reserved(s->value->name))
@@ -86,8 +86,8 @@ static bool is_no_rule(Checker *c, const SideDecl *s) {
   return true;
 }
 
-/* Has each number in a value of type `t` of field `d` a sign, so that it may be odd about an edge? Else reports that.
- */
+/* Do all numbers in a value of type `t` of field `d` have a sign, so that the field may be odd about an edge? Reports
+ * if not. */
 static bool has_sign(Checker *c, const Decl *d, const SideDecl *s, Type t) {
   for (int i = 0; i < type_components(c->m, t); i++) {
     Type of = type_component(c->m, t, i);
@@ -100,8 +100,8 @@ static bool has_sign(Checker *c, const Decl *d, const SideDecl *s, Type t) {
   return true;
 }
 
-/* The type of a number, computed of params, that a field of type `t` is odd about: that in which all its components are
- * computed, or f64. No scalar is of a type for fields alone, as f16 is. */
+/* The type of a number computed from params about which a field of type `t` is odd: the type in which all its
+ * components are computed, or f64. A scalar cannot have a storage type such as f16. */
 static Type about_type(const Checker *c, Type t) {
   Type of = odd_type(type_component(c->m, t, 0));
   for (int i = 1; i < type_components(c->m, t); i++)
@@ -116,8 +116,8 @@ static bool is_constant(Checker *c, Expr *e) {
   return e->kind != EXPR_BAD && fold_const(c, e, &x);
 }
 
-/* The number that side `from` of field `d` of type `t` is odd about, into `s`: a constant, or what params make at
- * launch. `name`: of the side, for a hidden scalar. */
+/* Sets `s` to the number about which side `from` of field `d` of type `t` is odd: a constant, or a value computed from
+ * params at launch. `name` is the name of the hidden scalar for it. False after reporting. */
 static bool odd_about(Checker *c, const Decl *d, const SideDecl *from, Type t, const char *name, Side *s) {
   Expr *e = check_in(c, from->value, NULL, ALLOW_SCALAR, "what a field is odd about");
   if (e->kind != EXPR_BAD && !type_is_literal(e->type) && (!type_is_scalar(e->type) || e->type == TY_BOOL))
@@ -135,7 +135,7 @@ static bool odd_about(Checker *c, const Decl *d, const SideDecl *from, Type t, c
   return true;
 }
 
-/* What side `from` of field `d` of type `t` says, into `s`; see odd_about. False after reporting. */
+/* Sets `s` to the rule of side `from` of field `d` of type `t`; for `name` see odd_about. False after reporting. */
 static bool check_side(Checker *c, const Decl *d, const SideDecl *from, Type t, const char *name, Side *s) {
   *s = (Side){.rule = from->rule, .odd = from->odd};
   if (is_no_rule(c, from) || (s->odd && !has_sign(c, d, from, t)))

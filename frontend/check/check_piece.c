@@ -46,7 +46,7 @@ Symbol *check_target_field(Checker *c, Name name, bool is_init) {
   return NULL;
 }
 
-/* The field that statement `st` assigns to, -1 after reporting. */
+/* The field to which statement `st` assigns, -1 after reporting. */
 static int assigned_field(Checker *c, const Stmt *st, const CheckedPiece *p) {
   const Symbol *f = symbols_find(&c->syms, st->name);
   if (f && f->kind == SYM_FIELD && st->level)
@@ -78,7 +78,7 @@ static int assigned_field(Checker *c, const Stmt *st, const CheckedPiece *p) {
   return -1;
 }
 
-/* TARGET = VALUE in a block, or (`field` given) the one expression of a piece. */
+/* TARGET = VALUE in a block, or (field >= 0) the single expression of a piece. */
 static void check_assign(Checker *c, const Stmt *st, int field, CheckedPiece *p) {
   if (field < 0)
     field = assigned_field(c, st, p);
@@ -109,7 +109,7 @@ void check_target(Checker *c, const Env *env, const Stmt *st) {
     check_assign(c, st, -1, c->piece);
 }
 
-/* The block, or the one value, of a piece of `s`. */
+/* The block, or the single expression, of a piece of `s`. */
 static void piece_body(Checker *c, const PieceDecl *d, const CheckedStencil *s, CheckedPiece *p) {
   if (!d->is_block && d->n) {
     check_assign(c, &d->stmts[0], s->targets[0], p);

@@ -1,5 +1,4 @@
-/* check_point.c: constructs at single points: probes, injects, and the lists of points that launch-time arrays give
- * them. */
+/* check_point.c: probes and injects at single points, and the lists of points for them in launch-time arrays. */
 #include "frontend/complex.h"
 #include "frontend/ensemble.h"
 
@@ -9,13 +8,13 @@ static const int64_t nowhere[MAX_RANK];
 
 /* ---- points */
 
-/* Is coordinate `e` an element NAME[member], so that each member has a place of its own? */
+/* Is coordinate `e` an element NAME[member], so that each member has its own point? */
 static bool is_by_member(const Checker *c, const Expr *e) {
   return e->kind == EXPR_ACCESS && !e->level && e->n == 1 && e->kids[0]->kind == EXPR_NAME && !e->kids[0]->level &&
          check_is_member(c, e->kids[0]->name);
 }
 
-/* The launch-time array that coordinate `e` is the bare name of, or that has it by member; NULL if it is none. */
+/* The launch-time array that coordinate `e` names, with or without [member]; NULL if there is none. */
 static Symbol *coordinate_array(Checker *c, const Expr *e) {
   Symbol *s = is_by_member(c, e)                  ? symbols_find(&c->syms, e->name)
               : e->kind == EXPR_NAME && !e->level ? symbols_find(&c->syms, e->name)
@@ -23,7 +22,8 @@ static Symbol *coordinate_array(Checker *c, const Expr *e) {
   return s && s->kind == SYM_ARRAY && !array_has_rows(&c->m->param_arrays[s->index]) ? s : NULL;
 }
 
-/* Makes array `s` coordinate `d` of the list. False after reporting that it does not fit. */
+/* Makes array `s` coordinate `d` of the list; *first is the first array of the list. False after reporting that it does
+ * not fit. */
 static bool use_array(Checker *c, const Expr *e, Symbol *s, PointList *l, int d, const ParamArray **first) {
   const ParamArray *a = &c->m->param_arrays[s->index];
   s->used = true;
@@ -41,8 +41,9 @@ static bool use_array(Checker *c, const Expr *e, Symbol *s, PointList *l, int d,
   return true;
 }
 
-/* What dimension the list of `d` has in front of those of the text: if its places are by member (as they are in a
- * `probe`, unless an array has them for all) a point for each, else none. False after reporting. */
+/* Sets the extra dimension of the list of `d` that members add: if the places are given by member (or if it is a
+ * `probe` without an array that is the same for all members), the list has a point for each member. False after
+ * reporting. */
 static bool check_by_member(Checker *c, const Decl *d, PointList *l, const ParamArray *first) {
   int by = 0, arrays = 0;
   for (int k = 0; k < d->nvalues; k++) {
@@ -70,8 +71,8 @@ static bool check_by_member(Checker *c, const Decl *d, PointList *l, const Param
   return true;
 }
 
-/* The coordinates of `d` into `l`, and the box on which they are: along a number that alone, along an array all of
- * `within` (NULL: of the grid). Sets *list: there are arrays. False after reporting. */
+/* Sets `l` to the coordinates of `d` and the box that contains them: a number alone, or along an array all of `within`
+ * (NULL: all of the grid). *list: is there an array? False after reporting. */
 static bool check_places(Checker *c, const Decl *d, const Box *within, PointList *l, bool *list) {
   const Box *outer = within ? within : &c->m->grid;
   const ParamArray *first = NULL;
@@ -105,7 +106,7 @@ static bool check_places(Checker *c, const Decl *d, const Box *within, PointList
                             within ? "the region" : "the grid");
 }
 
-/* Are the points of both the same, and in the same box? */
+/* Do both lists have the same points and the same box? */
 static bool same_points(const PointList *x, const PointList *y) {
   bool same = box_equal(&x->box, &y->box);
   for (int d = 0; d < x->box.rank; d++)
@@ -113,8 +114,8 @@ static bool same_points(const PointList *x, const PointList *y) {
   return same;
 }
 
-/* The number of the list `l` of which at most `most` points (0: any number) may be at one place; a new one unless there
- * is one with these points already. */
+/* The number of a list with the points of `l`, of which at most `most` (0: any number) may be at the same place; adds a
+ * list if there is none. */
 static int32_t find_list(Checker *c, PointList *l, int32_t most) {
   for (int i = 0; i < c->nlists; i++)
     if (same_points(&c->lists[i].head, l) && (most == 0 || c->lists[i].head.most == most))
@@ -152,7 +153,7 @@ void check_add_lists(Checker *c) {
 
 /* ---- probes */
 
-/* What a probe sees: a number, in the type in which it is computed. EXPR_BAD after reporting. */
+/* The value that a probe records: a number, in the type in which it is computed. EXPR_BAD after reporting. */
 static Expr *seen(Checker *c, Expr *e) {
   if (e->kind == EXPR_BAD)
     return e;
@@ -183,22 +184,22 @@ bool check_probe(Checker *c, const Decl *d, const Box *within, CheckedProbe *out
 
 /* ---- injects */
 
-/* The typed operation `op` of type `t`. */
+/* The operation `op` of type `t`. */
 static Expr *operation(Checker *c, Opcode op, Type t, Loc loc, int n, Expr *const *kids) {
   Expr *e = check_operation(c, op, loc, n, kids);
   e->type = t;
   return e;
 }
 
-/* The whole number `v` of type `t`. */
+/* The integer `v` as a literal of type `t`. */
 static Expr *whole(Checker *c, Type t, int64_t v, Loc loc) {
   Expr *e = check_leaf(c, EXPR_INT, t, loc, NULL);
   e->name = arena_printf(c->arena, "%lld", (long long)v);
   return e;
 }
 
-/* An inject being checked: the declaration, its field, the list's number or -1, what the value is added to or replaces
- * so far, and 1 + the number of the point in hand (i32), 0 where there is none. */
+/* An inject that is being checked. d: the declaration. field: its field. list: the list's number, or -1. sum: the value
+ * so far, which the inject adds to or replaces. k: 1 + the number of the current point (i32), 0 if there is none. */
 typedef struct Inject {
   Checker *c;
   const Decl *d;
@@ -207,7 +208,7 @@ typedef struct Inject {
   Expr *sum, *k;
 } Inject;
 
-/* The number of the point in hand, for its name `point`. */
+/* The number of the current point, which is the value of the name `point`. */
 static Expr *point_number(const Inject *x) {
   Checker *c = x->c;
   Loc loc = x->d->loc;
@@ -217,13 +218,13 @@ static Expr *point_number(const Inject *x) {
   return share(c, operation(c, OP_SUB, TY_I64, loc, 2, (Expr *[]){wide, whole(c, TY_I64, 1, loc)}), "point");
 }
 
-/* Lets `point` stand for the number of the point. */
+/* Declares the name `point` with that value. */
 static void add_point(const Inject *x, Expr *point) {
   Symbol *s = check_add_local(x->c, NULL, SYM_VALUE, "point", x->d->loc, point);
   s->used = s->still = true;
 }
 
-/* x->sum with the value for `point` added to it, or in its place. EXPR_BAD after reporting. */
+/* x->sum plus the inject's value for `point`, or that value alone if it replaces. EXPR_BAD after reporting. */
 static Expr *with_value(const Inject *x, Expr *point) {
   Checker *c = x->c;
   const char *to = arena_printf(c->arena, "field '%s'", x->field->name);
@@ -238,7 +239,7 @@ static Expr *with_value(const Inject *x, Expr *point) {
   return check_types(c, NULL, check_operation(c, OP_ADD, x->d->value->loc, 2, (Expr *[]){x->sum, e}));
 }
 
-/* Goes on to the next point at the place: 0 behind the last. */
+/* 1 + the number of the next point at the same place; 0 after the last one. */
 static Expr *next_point(const Inject *x, Expr *there, Expr *point) {
   Checker *c = x->c;
   CheckedList *l = &c->lists[x->list];
@@ -251,7 +252,7 @@ static Expr *next_point(const Inject *x, Expr *there, Expr *point) {
   return share(c, operation(c, OP_SELECT, TY_I32, loc, 3, (Expr *[]){there, next, whole(c, TY_I32, 0, loc)}), "next");
 }
 
-/* The field's new value at a place of the list, of at most `most` points. EXPR_BAD after reporting. */
+/* The field's new value at a place of the list, where at most `most` points are. EXPR_BAD after reporting. */
 static Expr *injected(Inject *x, int64_t most) {
   Checker *c = x->c;
   Loc loc = x->d->loc;
@@ -274,7 +275,7 @@ static Expr *injected(Inject *x, int64_t most) {
   return x->sum;
 }
 
-/* How many points of the list may be at one place. False after reporting. */
+/* Sets *most to the greatest number of points of the list at one place. False after reporting. */
 static bool check_most(Checker *c, const Decl *d, bool list, int64_t *most) {
   enum { MOST = 64 };
   *most = 1;
@@ -293,7 +294,7 @@ static bool check_most(Checker *c, const Decl *d, bool list, int64_t *most) {
   return *most >= 1 && *most <= MOST;
 }
 
-/* Is the name of the point's number free? Reports if not. */
+/* Is the name `point` free? Reports if not. */
 static bool point_is_free(Checker *c, const Decl *d) {
   const Symbol *s = symbols_find(&c->syms, "point");
   if (s)
@@ -337,7 +338,7 @@ bool check_inject(Checker *c, const Decl *d, const Symbol *f, const Box *within,
 
 /* ---- sums at points */
 
-/* What x->d adds up for `point`, an f64. EXPR_BAD after reporting. */
+/* The f64 value that x->d sums for `point`. EXPR_BAD after reporting. */
 static Expr *added(const Inject *x, Expr *point) {
   Checker *c = x->c;
   Type t;

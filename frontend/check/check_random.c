@@ -1,5 +1,5 @@
-/* check_random.c: expressions: random(seed, n) and normal(seed, n). Both are words of the language only where
- * a program declares nothing of that name. */
+/* check_random.c: random(seed, n) and normal(seed, n). Both are words of the language only if the program declares
+ * nothing of that name. */
 #include "frontend/ensemble.h"
 #include "ir/run/random.h"
 
@@ -9,7 +9,7 @@ void check_note_random(Checker *c, const Expr *e) {
     *first = e->loc;
 }
 
-/* `e` as a u32, of which the lowest 32 bits count. */
+/* `e` converted to a u32; only its lowest 32 bits count. */
 static Expr *word(Checker *c, Expr *e) {
   if (e->type == TY_U32)
     return e;
@@ -52,8 +52,8 @@ Expr *check_random(Checker *c, const Expr *e, const Env *env, const int64_t *shi
     if ((kids[i] = argument(c, e, env, shift, i))->kind == EXPR_BAD)
       return kids[i];
   kids[RANDOM_STEP] = c->in_init ? constant(c, e->loc, RANDOM_INIT_STEP) : word(c, check_step(c, e->loc));
-  /* The member comes last, so that the first one has the numbers of the program without members; of three dimensions it
-   * has no place of its own, and changes the seed. */
+  /* The member comes last, so that the first member gets the numbers of the program without members. In three
+   * dimensions there is no room for the member's number, so it changes the seed. */
   if (c->m->grid.rank > GRID_RANK) {
     Expr *by[] = {word(c, check_coordinate(c, e->loc, 0, shift)), constant(c, e->loc, RANDOM_NEXT_MEMBER)};
     Expr *sum[] = {kids[RANDOM_SEED], check_operation(c, OP_MUL, e->loc, 2, by)};

@@ -1,20 +1,21 @@
-/* check_repeat.c: repeats: loops of stages within a step. What stands in their braces is declared as elsewhere; here
- * are the stages that a repeat has, the number of its round, and what in it would not mean what it seems to. */
+/* check_repeat.c: repeats: loops of stages within a step. The declarations in their braces are checked like others.
+ * This file determines the stages of a repeat and the number of its round, and reports what would mean something else
+ * in a repeat. */
 #include "frontend/checker.h"
 
-/* The repeat in hand, NULL: none. */
+/* The current repeat, NULL if there is none. */
 static CheckedRepeat *in_hand(const Checker *c) { return c->in_repeat ? &c->repeats[c->in_repeat - 1] : NULL; }
 
-/* Is repeat `r` (counted from 1, 0: the step) repeat `outer`, or within it? */
+/* Is repeat `r` (counted from 1, 0: the step) the repeat `outer`, or within it? */
 static bool is_in(const Checker *c, int r, int outer) {
   while (r && r != outer)
     r = c->repeats[r - 1].around;
   return r == outer;
 }
 
-/* ---- what stands in braces */
+/* ---- declarations in braces */
 
-/* What a declaration of that kind is called if it cannot stand in a repeat, NULL if it can. */
+/* What messages call a declaration of that kind if it is not allowed in a repeat; NULL if it is allowed. */
 static const char *kept_out(DeclKind kind) {
   switch (kind) {
   case DECL_PARAM: return "a param";
@@ -57,7 +58,7 @@ bool check_in_repeat(Checker *c, const Decl *d) {
 
 /* ---- opening and closing */
 
-/* The most rounds of `d`, into *most, with a launch check. False after reporting. */
+/* Sets *most to the greatest number of rounds of `d`, and adds a launch check of it. False after reporting. */
 static bool check_most(Checker *c, const Decl *d, Affine *most) {
   if (!d->value || !check_affine(c, d->value, "the number of rounds", most))
     return false;
@@ -77,14 +78,14 @@ void check_open_repeat(Checker *c, const Decl *d) {
   CheckedRepeat r = {.around = c->in_repeat, .nupdates = c->nupdates, .nchecked = c->nchecked};
   r.head = (Repeat){.name = d->name, .loc = d->loc};
   r.failed = !check_most(c, d, &r.head.most);
-  c->stage += 2; /* before it is the stage in which the number of the round becomes 0 */
+  c->stage += 2; /* the stage before sets the number of the round to 0 */
   c->in_updates = false;
   r.head.first = c->stage;
   ARENA_PUSH(c->arena, c->repeats, c->nrepeats, r);
   c->in_repeat = c->nrepeats;
 }
 
-/* Puts the update `u` in front of all updates of later stages. */
+/* Inserts the update `u` before all updates of later stages. */
 static void insert_update(Checker *c, CheckedUpdate u) {
   ARENA_PUSH(c->arena, c->updates, c->nupdates, u);
   for (int i = c->nupdates - 1; i > 0 && c->updates[i - 1].head.stage > u.head.stage; i--) {
@@ -93,7 +94,7 @@ static void insert_update(Checker *c, CheckedUpdate u) {
   }
 }
 
-/* Adds the updates of the number of the round of `r`: 0 before the first, one more behind each. */
+/* Adds the updates of the number of the round of `r`: to 0 before the first round, and plus 1 after each. */
 static void count_rounds(Checker *c, const CheckedRepeat *r) {
   Loc loc = r->head.loc;
   Box point = check_first_point(c);
@@ -108,7 +109,7 @@ static void count_rounds(Checker *c, const CheckedRepeat *r) {
 void check_close_repeat(Checker *c, const Decl *d) {
   CheckedRepeat *r = in_hand(c);
   (void)d;
-  r->head.last = ++c->stage; /* here the number of the round grows */
+  r->head.last = ++c->stage; /* this stage increments the number of the round */
   c->stage++;
   c->in_updates = false;
   r->number = c->nclosed++;
@@ -140,7 +141,7 @@ Expr *check_round(Checker *c, const Env *env, Loc loc) {
 
 /* ---- fields */
 
-/* The repeat (0: none) of the first stencil that writes `field`; -1: none does so far. */
+/* The repeat (0: none) of the first stencil so far that writes `field`; -1: no stencil writes it. */
 static int writer_of(const Checker *c, int field) {
   for (int i = 0; i < c->nchecked; i++)
     if (!c->checked[i].is_init && checked_writes(&c->checked[i], field))
@@ -175,7 +176,7 @@ bool check_repeat_writes(Checker *c, const CheckedStencil *s) {
   return true;
 }
 
-/* Is `field` written within repeat `r`, and by nothing else? */
+/* Do stencils in repeat `r`, and no others, write `field`? */
 static bool written_only_in(const Checker *c, int field, int r) {
   bool in = false, out = false;
   for (int i = 0; i < c->nchecked; i++)
@@ -197,9 +198,9 @@ void check_repeats_past(Checker *c) {
   }
 }
 
-/* ---- what until looks at */
+/* ---- what the condition of until reads */
 
-/* Does the step's stencil or update number that stands in repeat `r` of `m` change what `op` reads? */
+/* Does a stencil, an update or a reduction in repeat `r` of `m` change the value that `op` reads? */
 static bool is_changed(const Module *m, const Op *op, int r) {
   for (int i = 0; i < m->nstencils && op->code == OP_ACCESS; i++)
     for (int t = 0; t < m->stencils[i].ntargets; t++)
@@ -214,7 +215,7 @@ static bool is_changed(const Module *m, const Op *op, int r) {
   return op->code == OP_STEP;
 }
 
-/* Does `b` read anything that repeat `r` changes, other than scalar `own`? */
+/* Does `b` read a value that repeat `r` changes, other than scalar `own`? */
 static bool any_changed(const Module *m, const Block *b, int r, int own) {
   for (const Op *op = b->first; op; op = op->next)
     if (op->code != OP_STEP && !(op->code == OP_SCALAR && op->sym == own) && is_changed(m, op, r))

@@ -1,6 +1,6 @@
-/* check_scalar.c: numbers of the whole program that are kept from step to step, their updates within a step,
- * and what is looked at of them after one. An update's value is computed at one point, the grid's first, where it may
- * read no field; its parts OP(...) over REGION are updates of hidden scalars in front of it. */
+/* check_scalar.c: scalars, numbers of the whole program that are kept from step to step; their updates within a step,
+ * and conditions and reductions after a step. The value of an update is computed at one point, the grid's first, and
+ * may not read a field there. Its parts OP(...) over REGION are updates of hidden scalars before it. */
 #include "frontend/ensemble.h"
 #include "frontend/levels.h"
 
@@ -13,7 +13,7 @@ Box check_first_point(const Checker *c) {
   return b;
 }
 
-/* The first point of each member if `each`, else that of the grid. */
+/* The first point of each member if `each`, else the first point of the grid. */
 static Box first_points(const Checker *c, bool each) {
   Box b = check_first_point(c);
   if (each)
@@ -53,7 +53,7 @@ Expr *check_first(Checker *c, const Decl *d, Type *t) {
   return e;
 }
 
-/* Element 0 of the array that holds the scalar. */
+/* Element 0 of the array that contains the scalar. */
 static Expr *element(Checker *c, const Env *env, Loc loc, Symbol *sym) {
   Expr *index = sym->each ? check_own_member(c, env, loc, sym->name) : check_leaf(c, EXPR_INT, TY_I64, loc, NULL);
   if (!sym->each)
@@ -99,8 +99,8 @@ void check_add_states(Checker *c) {
 
 /* ---- updates */
 
-/* Adds the update of `state` to the `body` over `over`, in a stage of its own behind stencils, else in that of the
- * update before. */
+/* Adds the update of `state` to the `body` over `over`: after a stencil in a new stage, after another update in the
+ * stage of that update. */
 static void add_update(Checker *c, Symbol *state, Opcode op, const Box *over, Expr *body, Loc loc) {
   c->stage += !c->in_updates;
   c->in_updates = true;
@@ -119,7 +119,7 @@ Symbol *check_hidden_state(Checker *c, const char *name, Type t, bool each, Loc 
   return s;
 }
 
-/* A hidden scalar of type `t` for the part `op` of the update of `of`. */
+/* Adds a hidden scalar of type `t` for the part `op` of the update of `of`. */
 static Symbol *hidden(Checker *c, const Symbol *of, const char *op, Type t, Loc loc) {
   int n = 1;
   for (int i = 0; i < c->nstates; i++)
@@ -127,7 +127,8 @@ static Symbol *hidden(Checker *c, const Symbol *of, const char *op, Type t, Loc 
   return check_hidden_state(c, arena_printf(c->arena, "%s.%s.%d", of->name, op, n), t, of->each, loc);
 }
 
-/* What `e`, OP(...) over REGION, combines, of type *t, over *over. EXPR_BAD after reporting. */
+/* The value that `e`, OP(...) over REGION, combines; sets *over to the region and *t to the value's type. EXPR_BAD
+ * after reporting. */
 static Expr *reduced(Checker *c, const Expr *e, Box *over, Type *t) {
   const Symbol *updated = c->updated;
   const Box *region = c->region;
@@ -142,7 +143,7 @@ static Expr *reduced(Checker *c, const Expr *e, Box *over, Type *t) {
 }
 
 Expr *check_over(Checker *c, const Expr *e, const Env *env, const int64_t *shift) {
-  (void)shift; /* it has no point that could be moved */
+  (void)shift; /* the value has no point that could be shifted */
   Box over;
   Type t;
   if (!c->updated || env)
@@ -177,7 +178,7 @@ void check_update(Checker *c, const Decl *d) {
   Box over = first_points(c, s && s->each);
   Opcode op = OP_MAX;
   Type t = TY_NONE;
-  if (!s || !d->value) /* no value: the parser has reported that */
+  if (!s || !d->value) /* without a value the parser has reported an error */
     return;
   const char *to = arena_printf(c->arena, "scalar '%s'", s->name);
   s->used = true;
@@ -197,14 +198,14 @@ void check_update(Checker *c, const Decl *d) {
     add_update(c, s, op, &over, e, d->loc);
 }
 
-/* ---- what is looked at after a step */
+/* ---- conditions after a step */
 
 /* The operation `op` on `n` kids. */
 static Expr *operation(Checker *c, Opcode op, Loc loc, int n, Expr *const *kids) {
   return check_types(c, NULL, check_operation(c, op, loc, n, kids));
 }
 
-/* Is a number of floats that the condition `e` compares NaN, or does `any` hold (NULL: nothing does)? */
+/* The condition that a float which the condition `e` compares is NaN, or that `any` holds (NULL: never). */
 static Expr *compares_nan(Checker *c, const Expr *e, Expr *any) {
   for (int i = 0; e->kind == EXPR_OP && i < e->n; i++) {
     Expr *kid = e->kids[i];
@@ -218,8 +219,8 @@ static Expr *compares_nan(Checker *c, const Expr *e, Expr *any) {
   return any;
 }
 
-/* The f64 that is 1 where the condition `e` holds, 0 where it does not, and NaN where it compares NaN, also where it
- * holds: !(r > limit) must not end a run whose r is no number as if r were small. */
+/* An f64 that is 1 if the condition `e` holds, 0 if it does not, and NaN if it compares a NaN, even if it then holds:
+ * !(r > limit) must not end a run whose r is NaN as if r were small. */
 static Expr *truth(Checker *c, Expr *e) {
   static const char *const values[] = {"0", "1"};
   Expr *number[2], *any = compares_nan(c, e, NULL);
@@ -254,7 +255,7 @@ bool check_condition(Checker *c, const Decl *d, CheckedReduction *out) {
   Expr *e = check_in(c, d->value, NULL, ALLOW_STATE, what);
   out->head.each = c->by_member && !c->in_repeat;
   out->head.over = first_points(c, c->by_member);
-  if (c->by_member && c->in_repeat) /* one number: does it hold for all? */
+  if (c->by_member && c->in_repeat) /* a single number: does the condition hold for all members? */
     out->head.op = OP_MIN;
   c->one = false;
   c->in_reduction = false;

@@ -1,11 +1,11 @@
-/* check_start.c: U@0, what a field was at the start of the step. Where no stencil before has written it, it is the
- * field itself. Else a hidden temp field holds it, by a stencil in front of the first one that writes the field,
- * and in front of the repeat in whose rounds that stands: rounds behind the first one do not begin with the step's
- * values, so that in a repeat there is a copy wherever the field is written. Launches read through such copies
- * (passes/launch/copies.c). */
+/* check_start.c: U@0, the values of a field at the start of the step. If no stencil before has written the field, U@0
+ * is the field itself. Else a hidden temp field contains the copy that an extra stencil makes before the first stencil
+ * that writes the field, and before the repeat that contains that stencil: later rounds do not begin with the values of
+ * the step's start. So in a repeat there is a copy even if no stencil before has written the field. Launches read
+ * through such copies (passes/launch/copies.c). */
 #include "frontend/checker.h"
 
-/* The number of the first stencil of the step so far that writes `field`; -1: there is none. */
+/* The number of the first stencil so far in the step that writes `field`; -1 if there is none. */
 static int first_writer(const Checker *c, int field) {
   for (int i = 0; i < c->nchecked; i++)
     if (!c->checked[i].is_init && checked_writes(&c->checked[i], field))
@@ -20,8 +20,8 @@ static int outermost(const Checker *c, int r) {
   return r;
 }
 
-/* The number of the first stencil so far in repeat `r`, which is in no other; that of the next stencil if it has none.
- */
+/* The number of the first stencil so far in the outermost repeat `r`; that of the next stencil if the repeat has
+ * none. */
 static int first_in(const Checker *c, int r) {
   int i = 0;
   while (i < c->nchecked && (c->checked[i].is_init || outermost(c, c->checked[i].repeat) != r))
@@ -29,7 +29,7 @@ static int first_in(const Checker *c, int r) {
   return i;
 }
 
-/* The temp field for `f`, like it. */
+/* Adds a temp field like `f` for the copy. */
 static Symbol *add_field(Checker *c, const Symbol *f) {
   Field copy = c->m->fields[f->index];
   Symbol *x = ARENA_NEW(c->arena, Symbol);
@@ -47,8 +47,8 @@ static Symbol *add_field(Checker *c, const Symbol *f) {
   return x;
 }
 
-/* Puts a stencil that copies `f` to `copy` before stencil number `at`; before all of repeat `r` if that is not 0, for
- * each of its rounds begins with what the last one has left, and `at` is then its first stencil. */
+/* Inserts a stencil that copies `f` to `copy` before stencil number `at`. If `r` is not 0, `at` is the first stencil of
+ * repeat `r`, and the copy runs before all rounds: a later round begins with the results of the one before. */
 static void add_copy(Checker *c, const Symbol *f, const Symbol *copy, int at, int r) {
   Symbol *plain = ARENA_NEW(c->arena, Symbol);
   *plain = *f;

@@ -1,15 +1,16 @@
-/* check_stmt.c: statements: the values of the variables of a function or of a stencil's block, step by step. */
+/* check_stmt.c: statements: follows the values of the variables of a function, or of a stencil's block, from statement
+ * to statement. */
 #include "frontend/checker.h"
 
-/* Loops are unrolled and both branches of an if are computed, so that a var is at any place one expression of shared
- * values (share.c). In a stencil's block lets and targets go into Checker.piece as they stand; everything else is
- * computed where it is needed. */
+/* Loops are unrolled, and both branches of an if are computed. So the value of a var at any place is one expression of
+ * shared values (share.c). In a stencil's block, lets and assignments to targets are added to Checker.piece unchanged;
+ * all other values are computed where they are used. */
 
 static const int64_t nowhere[MAX_RANK];
 
 /* ---- lets and vars */
 
-/* The value of the let or var `st`, of the type given there. NULL after reporting. */
+/* The value of the let or var `st`, in the type written there. NULL after reporting. */
 static Expr *initial(Checker *c, const Env *env, Stmt *st) {
   Type given;
   bool ok = check_type_expr(c, st->type, TYPE_VALUE, &given);
@@ -62,8 +63,8 @@ static Expr *member(Checker *c, Expr *e, int i) {
   return share(c, share_member(c, e, i, t), "component");
 }
 
-/* `old` with `value` for its part behind the first `n` steps of the path of `st`, which have types `types` and are the
- * members `at`. */
+/* `old` with `value` in place of the part that the path of `st` names from its step number `n` on; at[] has the
+ * member's number for each step. */
 static Expr *replace(Checker *c, const Stmt *st, const int64_t *at, int n, Expr *old, Expr *value) {
   if (n == st->npath)
     return value;
@@ -77,13 +78,13 @@ static Expr *replace(Checker *c, const Stmt *st, const int64_t *at, int n, Expr 
   return e;
 }
 
-/* The number of the member of the value `of` that the step `p` of a path names; -1 after reporting. */
+/* The number of the member of value `of` that step `p` of a path names; -1 after reporting. */
 static int64_t step_of_path(Checker *c, const Env *env, const PathStep *p, Expr *of) {
   Expr e = {.kind = EXPR_MEMBER, .loc = p->loc, .name = p->member, .n = 2, .kids = (Expr *[]){of, p->index}};
   return check_member_number(c, env, &e, of);
 }
 
-/* NAME[i].member = VALUE of the var `s`. */
+/* NAME[i].member = VALUE, for the var `s`. */
 static void assign_var(Checker *c, const Env *env, const Stmt *st, Symbol *s) {
   int64_t *at = ARENA_ARRAY(c->arena, int64_t, st->npath);
   Expr *part = s->current;
@@ -106,7 +107,7 @@ static void assign_var(Checker *c, const Env *env, const Stmt *st, Symbol *s) {
 
 static bool is_var(const Symbol *s) { return s && s->kind == SYM_VAR; }
 
-/* NAME = VALUE, of a var or a target. */
+/* NAME = VALUE, for a var or a target. */
 static void assign(Checker *c, const Env *env, const Stmt *st) {
   Symbol *s = check_own_local(c, st->name);
   const Symbol *index = check_find_index(env, st->name);
@@ -133,7 +134,7 @@ static void assign(Checker *c, const Env *env, const Stmt *st) {
 
 /* ---- for and if */
 
-/* The statements of a block within the one in hand. */
+/* The statements of a nested block. */
 static void block(Checker *c, const Env *env, int n, Stmt *s) {
   Symbol *outer = c->locals;
   c->level++;
@@ -163,7 +164,7 @@ static void loop(Checker *c, const Env *env, Stmt *st) {
   }
 }
 
-/* Are these leaves the same value? */
+/* Are these two leaves the same value? */
 static bool is_same(Checker *c, const Expr *a, const Expr *b) {
   Const x, y;
   if (a == b || (a->kind == EXPR_LOCAL && b->kind == EXPR_LOCAL && a->sym == b->sym) ||
@@ -172,7 +173,7 @@ static bool is_same(Checker *c, const Expr *a, const Expr *b) {
   return type_is_scalar(a->type) && fold_const(c, a, &x) && fold_const(c, b, &y) && const_same(x, y, a->type);
 }
 
-/* If `cond` then a else b, of one type; both are values of the var called `name`. */
+/* if cond then a else b, with values of the same type; both are values of the var called `name`. */
 static Expr *merge(Checker *c, Expr *cond, Expr *a, Expr *b, const char *name) {
   const Composite *t = type_composite(c->m, a->type);
   if (is_same(c, a, b))
@@ -192,7 +193,7 @@ static Expr *merge(Checker *c, Expr *cond, Expr *a, Expr *b, const char *name) {
   return e;
 }
 
-/* The values of all vars, newest first. */
+/* The current values of all vars, newest var first. */
 static Expr **values_of_vars(Checker *c) {
   Expr **v = NULL;
   int n = 0;
@@ -202,7 +203,7 @@ static Expr **values_of_vars(Checker *c) {
   return v;
 }
 
-/* Both branches of `st`; then each var is what `cond` says. */
+/* Both branches of `st`; then each var gets the value that `cond` selects. */
 static void branches(Checker *c, const Env *env, Stmt *st, Expr *cond) {
   Expr **before = values_of_vars(c);
   block(c, env, st->n, st->body);
@@ -217,7 +218,7 @@ static void branches(Checker *c, const Env *env, Stmt *st, Expr *cond) {
       s->current = merge(c, cond, then[i], s->current, s->name);
 }
 
-/* if c { ... } else { ... }; of a constant condition only the branch that is taken. */
+/* if c { ... } else { ... }; with a constant condition only the branch that is taken. */
 static void choice(Checker *c, const Env *env, Stmt *st) {
   Const k;
   Expr *cond = check_expr(c, st->value, env, nowhere);

@@ -1,11 +1,11 @@
-/* check_sum.c: expressions: sum, prod, min and max over an index, and elements of tables. */
+/* check_sum.c: sum, prod, min and max over an index, and elements of tables. */
 #include "frontend/check/lookup.h"
 
 #include <math.h>
 
 /* ---- reductions over an index */
 
-/* The literal 0 or 1 that a sum or product over nothing is. */
+/* The literal that is the value of an empty sum (0) or product (1). */
 static Expr *nothing(Checker *c, const Expr *e, const Env *env) {
   if (e->op == OP_MIN || e->op == OP_MAX)
     return check_error(c, env, e->loc, "'%s' over an empty range has no value; let the range have a value in it",
@@ -15,15 +15,15 @@ static Expr *nothing(Checker *c, const Expr *e, const Env *env) {
   return x;
 }
 
-/* Is the place in hand in the expansion of a macro or a call? The names there were checked where the macro or the
- * function was declared. */
+/* Is the current expression in the expansion of a macro or of a function's call? Its names were checked at the
+ * declaration of the macro or function. */
 static bool is_expansion(const Checker *c, const Env *env) {
   while (env && env->index)
     env = env->caller;
   return c->inlined || (env && env->decl->kind != DECL_FN);
 }
 
-/* The body of `e` where its index is `i`. */
+/* The body of `e` with the value `i` of its index. */
 static Expr *term(Checker *c, const Expr *e, const Env *env, const int64_t *shift, int64_t i) {
   Symbol *index = ARENA_NEW(c->arena, Symbol);
   *index = (Symbol){.kind = SYM_CONST, .name = e->kids[0]->name, .loc = e->kids[0]->loc};
@@ -67,7 +67,7 @@ static Expr *below(Checker *c, Expr *index, int k) {
   return e;
 }
 
-/* Of items lo .. hi of `l` the one that `index` says. */
+/* The item of `l` that `index` selects, among items lo .. hi. */
 static Expr *among(Checker *c, const Items *l, Expr *index, int lo, int hi) {
   if (lo == hi && l->n > 1)
     return l->item(c, l, lo);
@@ -86,7 +86,7 @@ static Expr *among(Checker *c, const Items *l, Expr *index, int lo, int hi) {
 
 Expr *check_among(Checker *c, const Items *l, Expr *index) { return among(c, l, index, 0, l->n - 1); }
 
-/* Element `i` of the table `l` is of. */
+/* Element `i` of the table of `l`. */
 static Expr *element_item(Checker *c, const Items *l, int i) {
   Symbol *s = l->table->elems[l->first + i];
   return check_leaf(c, EXPR_CONST, s->type, l->loc, s);
@@ -98,7 +98,7 @@ Expr *check_look_up(Checker *c, Loc loc, const Env *env, const Symbol *table, Ex
   return check_among(c, &l, index);
 }
 
-/* Row `i` of the table that `l` is of, where column `l->column` is wanted. */
+/* The element at row `i` and column `l->column` of the table of `l`. */
 static Expr *row_item(Checker *c, const Items *l, int i) {
   int n = l->table->columns;
   Const k;
@@ -128,7 +128,8 @@ bool check_may_look_up(Checker *c, Loc loc, const Env *env, const Symbol *table)
   return table->n <= MAX_LOOKUP;
 }
 
-/* Element `i`, a constant; in a call an index that is constant only there gets the nearest, as if it were not. */
+/* Element `i`, a constant. In a function's call, where an index may be constant only by the arguments, an index out of
+ * range selects the nearest element, as an index that is not constant does. */
 static Expr *known_element(Checker *c, const Expr *e, const Env *env, const Symbol *table, int64_t i) {
   if (c->inlined)
     i = i < 0 ? 0 : i >= table->n ? table->n - 1 : i;

@@ -1,5 +1,5 @@
-/* check_sweep.c: sweeps: the points of such a stencil have an order along a dimension, and an access to a target where
- * the sweep has been reads what it has given there. All other accesses are those of any stencil. */
+/* check_sweep.c: sweeps. Their points are computed in order along a dimension, and an access to a target at points that
+ * the sweep has passed reads the new value there. All other accesses are as in other stencils. */
 #include "frontend/sweep.h"
 #include "frontend/check/absorb.h"
 #include "frontend/fields.h"
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* The dimension and the number of first layers of `d`. False after reporting. */
+/* Reads the dimension of `d` and its number of first layers. False after reporting. */
 static bool read_order(Checker *c, const SweepDecl *d, Sweeping *w) {
   int64_t n = 1;
   w->sign = d->sign;
@@ -22,7 +22,7 @@ static bool read_order(Checker *c, const SweepDecl *d, Sweeping *w) {
   return false;
 }
 
-/* The part of `box` with the first layers, or with the others. */
+/* The part of `box` with the first layers (`first`), or with the others. */
 static Box layers_of(const Sweeping *w, const Box *box, bool first) {
   Box out = *box;
   int d = w->dim;
@@ -37,7 +37,7 @@ static Box layers_of(const Sweeping *w, const Box *box, bool first) {
   return out;
 }
 
-/* There are as many layers as the sweep begins with, by the constants of `box` or by a launch check. */
+/* Checks that `box` has at least as many layers as the sweep begins with: when compiling, or by a launch check. */
 static bool has_layers(Checker *c, const Decl *d, const Sweeping *w, const Box *box) {
   Affine more = affine_add_const(affine_sub(c->arena, box->hi[w->dim], box->lo[w->dim]), 1 - w->first);
   Str s = {.arena = c->arena};
@@ -72,7 +72,7 @@ void check_layers(Checker *c, const Decl *d, CheckedStencil *s) {
   c->sweeping = NULL;
 }
 
-/* "[-1,1,0]": the offsets of `e`. */
+/* The offsets of `e`, as in "[-1,1,0]". */
 static const char *offset_text(Checker *c, const Expr *e) {
   Str s = {.arena = c->arena};
   for (int d = c->lead; d < c->m->grid.rank; d++)

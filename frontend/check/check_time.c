@@ -1,4 +1,4 @@
-/* check_time.c: constructs beyond one step and one point: older time levels, reductions between steps, launch-time
+/* check_time.c: constructs beyond a single step and point: older time levels, reductions between steps, launch-time
  * arrays. */
 #include "frontend/complex.h"
 #include "frontend/check/lookup.h"
@@ -157,7 +157,7 @@ bool check_array(Checker *c, const Decl *d, ParamArray *out) {
   return false;
 }
 
-/* The index `i` of `array` cannot be in its range, whatever the params are. */
+/* Is index `i` of `array` out of range for all params? */
 static bool never_inside(Checker *c, const Expr *i, const ParamArray *array) {
   Affine x;
   int64_t left;

@@ -1,13 +1,13 @@
-/* check_within.c: expressions: fields at offsets that depend on data, NAME[[OFFSETS] within BOUND], and between points,
- * at(X, PLACE, ..., within BOUND). Both are written out as a choice among the accesses at all offsets within the bound,
- * so that whatever knows accesses, halos, edges, cuts and gradients among it, knows them. */
+/* check_within.c: fields at offsets that depend on data, NAME[[OFFSETS] within BOUND], and between points, at(X, PLACE,
+ * ..., within BOUND). Both are expanded to a choice among the accesses at all offsets within the bound. So all code
+ * that handles accesses, halos, edges, cuts and gradients handles them too. */
 #include "frontend/check/lookup.h"
 #include "frontend/ensemble.h"
 
 #include <string.h>
 
-/* What is read: the values of `of` (as parsed, seen from env) at all offsets from -bound[d] to bound[d] about `shift`,
- * each checked once, in values[], the last dimension fastest. Places along the dimensions are numbered from 0. */
+/* The values that are read: `of` (as parsed, in env) at all offsets from -bound[d] to bound[d] around `shift`, each
+ * checked once, in values[]; the last dimension varies fastest. Places along each dimension are numbered from 0. */
 typedef struct Around {
   Loc loc;
   const Expr *of;
@@ -17,10 +17,10 @@ typedef struct Around {
   Expr **values;
 } Around;
 
-/* A choice in dimension `dim` among the values of `a` whose offsets in the dimensions before are at `base`; those in
- * this one and behind are picked by index[]. */
+/* A choice in dimension `dim` among the values of `a`. `base` is the number of the places in the dimensions before;
+ * index[] selects the places in `dim` and the dimensions after it. */
 typedef struct Choice {
-  Items items; /* first, so that items stand for the choice */
+  Items items; /* first, so that a pointer to items is one to the choice */
   Around *a;
   int dim, base;
   Expr *const *index;
@@ -28,7 +28,7 @@ typedef struct Choice {
 
 static int width(const Around *a, int d) { return 2 * a->bound[d] + 1; }
 
-/* The value at the offsets whose number is `at`. */
+/* The value at the offsets with the combined number `at`. */
 static Expr *value_of(Checker *c, Around *a, int at) {
   int64_t off[MAX_RANK];
   if (a->values[at])
@@ -48,7 +48,8 @@ static Expr *chosen(Checker *c, const Items *l, int i) {
   return choose(c, x->a, x->dim + 1, x->base * width(x->a, x->dim) + i, x->index);
 }
 
-/* The value that index[d], a number from 0 on, picks in each dimension from `dim` on; `base` has those before. */
+/* The value that index[d], a number from 0 on, selects in each dimension from `dim` on; `base` is the number of the
+ * places in the dimensions before. */
 static Expr *choose(Checker *c, Around *a, int dim, int base, Expr *const *index) {
   Const k;
   if (dim == a->rank)
@@ -60,7 +61,7 @@ static Expr *choose(Checker *c, Around *a, int dim, int base, Expr *const *index
   return n == 1 ? chosen(c, &x.items, 0) : check_among(c, &x.items, index[dim]);
 }
 
-/* The bounds `e`[n] of `a`, whose values it makes room for. False after reporting. */
+/* Sets the bounds of `a` to `e`[n], and allocates its values. False after reporting. */
 static bool take_bounds(Checker *c, Around *a, Expr *const *e, int n) {
   int64_t points = 1, k;
   for (int d = 0; d < a->rank; d++) {
@@ -83,7 +84,7 @@ static bool take_bounds(Checker *c, Around *a, Expr *const *e, int n) {
   return points <= MAX_LOOKUP;
 }
 
-/* Reports if `n` offsets are not one for each dimension of the grid. */
+/* Reports if `n`, the number of offsets, is not the number of the grid's dimensions. */
 static bool has_offsets(Checker *c, const Expr *e, const Env *env, int n) {
   int rank = check_rank(c);
   if (n != rank)
@@ -92,7 +93,7 @@ static bool has_offsets(Checker *c, const Expr *e, const Env *env, int n) {
   return n == rank;
 }
 
-/* Is the name of `e` that of a field, or a macro's parameter? Reports if not. */
+/* Does the name in `e` belong to a field or a macro's parameter? Reports if not. */
 static bool is_field(Checker *c, const Expr *e, const Env *env) {
   if (check_argument(check_macro_of(env), e->name))
     return true;
@@ -105,7 +106,7 @@ static bool is_field(Checker *c, const Expr *e, const Env *env) {
   return s && s->kind == SYM_FIELD;
 }
 
-/* The operation `op` of type `t` on x and y (NULL: on x alone). */
+/* The operation `op` of type `t` on x and y (NULL: on x only). */
 static Expr *typed(Checker *c, Opcode op, Type t, Expr *x, Expr *y) {
   Expr *e = check_operation(c, op, x->loc, y ? 2 : 1, (Expr *[]){x, y});
   e->type = t;
@@ -119,8 +120,8 @@ static Expr *whole(Checker *c, Loc loc, int k) {
   return e;
 }
 
-/* `e`, a checked offset in dimension `d` of `a`, as the number of its place, used several times. EXPR_BAD after
- * reporting that it is no integer. */
+/* `e`, a checked offset in dimension `d` of `a`, as the number of its place, shared for several uses. EXPR_BAD after
+ * reporting that it is not an integer. */
 static Expr *place_number(Checker *c, const Around *a, int d, Expr *e) {
   if (e->type == TY_LITERAL_INT || (e->kind != EXPR_BAD && e->adapts))
     e = check_adapt(c, a->env, e, TY_I64);
@@ -155,7 +156,7 @@ Expr *check_within(Checker *c, const Expr *e, const Env *env, const int64_t *shi
 
 /* ---- between points */
 
-/* Where a value is read in one dimension: between the places `lower` and `upper`, by `part` of the way. */
+/* A position in one dimension: between the places `lower` and `upper`, at the fraction `part` of the way. */
 typedef struct Between {
   Expr *lower, *upper, *part;
 } Between;
@@ -167,7 +168,7 @@ static Expr *points(Checker *c, Loc loc, Type t, int k) {
   return e;
 }
 
-/* The place `x`, a float of type `t`, in dimension `d` of `a`, brought within the bound. */
+/* The position `x`, a float of type `t`, in dimension `d` of `a`, clamped to the bound. */
 static Between between(Checker *c, const Around *a, int d, Type t, Expr *x) {
   Expr *bound = points(c, x->loc, t, a->bound[d]);
   Expr *at = typed(c, OP_MIN, t, typed(c, OP_MAX, t, x, typed(c, OP_NEG, t, bound, NULL)), bound);
@@ -178,7 +179,7 @@ static Between between(Checker *c, const Around *a, int d, Type t, Expr *x) {
                    share(c, typed(c, OP_SUB, t, at, floor), "part")};
 }
 
-/* The values in one dimension, each between points in those behind it. */
+/* The values along one dimension, each interpolated in the dimensions after it. */
 typedef struct Line {
   Items items; /* first, so that items stand for the line */
   Expr **values;
@@ -201,9 +202,9 @@ static Expr *mix(Checker *c, const Around *a, Expr *x, Expr *y, Expr *part) {
   return e->kind == EXPR_BAD ? e : check_types(c, a->env, check_operation(c, OP_ADD, a->loc, 2, (Expr *[]){x, e}));
 }
 
-/* The value of `a` between the places `at` of the dimensions from `dim` on; `base` has the offsets in those before. All
- * values of a line are mixed in the dimensions behind before two of them are chosen: as many choices, and at each time
- * one value of a line to be kept, not two. */
+/* The value of `a` interpolated at the positions `at` of the dimensions from `dim` on; `base` is the number of the
+ * places in the dimensions before. Interpolates all values of a line in the later dimensions before it chooses two of
+ * them: the number of choices is the same, and only one value of a line has to be kept at a time, not two. */
 static Expr *mixed(Checker *c, Around *a, const Between *at, int dim, int base) {
   Const k;
   if (dim == a->rank || dim >= MAX_RANK)
@@ -225,7 +226,7 @@ static Expr *mixed(Checker *c, Around *a, const Between *at, int dim, int base) 
   return mix(c, a, x, check_among(c, &l.items, at[dim].upper), at[dim].part);
 }
 
-/* The type of floats that `a` reads, TY_NONE after reporting that it reads none. */
+/* The float type of the values of `a`, TY_NONE after reporting that they are not floats. */
 static Type floats_of(Checker *c, Around *a) {
   int middle = 0;
   for (int d = 0; d < a->rank; d++)
@@ -241,7 +242,7 @@ static Type floats_of(Checker *c, Around *a) {
   return TY_NONE;
 }
 
-/* The place `e` as a value of type `t`; EXPR_BAD after reporting that it is none. */
+/* The position `e` as a value of type `t`; EXPR_BAD after reporting that it has another type. */
 static Expr *place(Checker *c, const Around *a, const Expr *e, Type t) {
   Expr *x = check_widen(c, check_expr(c, e, a->env, a->shift));
   if (x->kind == EXPR_BAD || x->type == t)

@@ -1,9 +1,9 @@
-/* derivative.c: the weights of finite differences, as exact fractions, and rounded to a type once. */
+/* derivative.c: the weights of finite differences, as exact fractions, and their rounding to a type in one step. */
 #include "frontend/check/derivative.h"
 
 #include <math.h>
 
-/* The greatest number that divides both, of which one is not 0. */
+/* The greatest common divisor of two numbers that are not both 0. */
 static Wide common_divisor(Wide a, Wide b) {
   a = a < 0 ? -a : a;
   b = b < 0 ? -b : b;
@@ -15,14 +15,14 @@ static Wide common_divisor(Wide a, Wide b) {
   return a;
 }
 
-/* `top` / `bottom`, which is not 0, in its lowest terms. */
+/* The fraction `top` / `bottom` in lowest terms; `bottom` is not 0. */
 static Fraction reduced(Wide top, Wide bottom) {
   Wide k = common_divisor(top, bottom);
   k = bottom < 0 ? -k : k;
   return (Fraction){top / k, bottom / k};
 }
 
-/* a * b into *out; false if that is beyond 128 bits. */
+/* Sets *out to a * b; false if that exceeds 128 bits. */
 static bool multiply(Fraction a, Fraction b, Fraction *out) {
   Wide top, bottom;
   Fraction x = reduced(a.top, b.bottom), y = reduced(b.top, a.bottom);
@@ -32,7 +32,7 @@ static bool multiply(Fraction a, Fraction b, Fraction *out) {
   return true;
 }
 
-/* a - b into *out; false if that is beyond 128 bits. */
+/* Sets *out to a - b; false if that exceeds 128 bits. */
 static bool subtract(Fraction a, Fraction b, Fraction *out) {
   Wide k = common_divisor(a.bottom, b.bottom), left, right, top, bottom;
   if (__builtin_mul_overflow(a.top, b.bottom / k, &left) || __builtin_mul_overflow(b.top, a.bottom / k, &right) ||
@@ -42,10 +42,10 @@ static bool subtract(Fraction a, Fraction b, Fraction *out) {
   return true;
 }
 
-/* Fornberg's recurrence (Math. Comp. 51, 1988) for point number i of those at x[0 .. i], all at distances from the
- * place of the derivative: w[j][k] becomes the weight of point j in derivative k from the points 0 .. i, where it is
- * that from the points 0 .. i - 1; `before` and `product` are the products of the distances of point i - 1, and of
- * point i, from the points before them. False if a number is beyond 128 bits. */
+/* Fornberg's recurrence (Math. Comp. 51, 1988) for point number `i` of the points x[0 .. i], which are distances from
+ * the place of the derivative. Before the call w[j][k] is the weight of point j in derivative k from the points 0 .. i
+ * - 1, afterwards that from the points 0 .. i. `before` is the product of the distances of point i - 1 from the points
+ * before it, `product` that of point i. False if a number exceeds 128 bits. */
 static bool add_point(int i, const int *x, int n, Fraction before, Fraction product,
                       Fraction w[MAX_REACH][MAX_DERIVATIVE + 1]) {
   Fraction scale;
@@ -68,7 +68,7 @@ static bool add_point(int i, const int *x, int n, Fraction before, Fraction prod
   return true;
 }
 
-/* The weights in derivative `n` at 0 of the points at x[0 .. count - 1], in w[..][n]. False if a number is beyond 128
+/* Sets w[..][n] to the weights of the points x[0 .. count - 1] in derivative `n` at 0. False if a number exceeds 128
  * bits. */
 static bool recur(int count, const int *x, int n, Fraction w[MAX_REACH][MAX_DERIVATIVE + 1]) {
   Fraction before = {1, 1};
@@ -88,14 +88,14 @@ static bool recur(int count, const int *x, int n, Fraction w[MAX_REACH][MAX_DERI
   return true;
 }
 
-/* Points that the derivative needs. About the middle a pair of points gives an order that is even. */
+/* The number of points that the derivative needs. Pairs of points around the middle always give an even order. */
 static int points_of(const Difference *d) {
   int pairs = d->half ? (d->order + d->n) / 2 : (d->order + d->n - 1) / 2;
   return d->side ? d->order + d->n : 2 * pairs + !d->half;
 }
 
-/* Where point number `i` of those that the derivative needs lies, from the nearest outwards, the upper of two that are
- * as near first: at a whole number of points from the point in hand. */
+/* The offset of point number `i` of those that the derivative needs: from the nearest outwards, of two at the same
+ * distance the upper one first. It is a whole number of points from the current point. */
 static int place_of(const Difference *d, int i) {
   if (d->side)
     return d->side * i;
@@ -115,7 +115,7 @@ bool difference_weights(const Difference *d, Fraction out[MAX_REACH]) {
   Fraction w[MAX_REACH][MAX_DERIVATIVE + 1];
   int at[MAX_REACH], count = difference_points(d, at);
   for (int i = 0; i < count; i++)
-    at[i] = 2 * at[i] - d->half; /* in half distances, so that all are whole */
+    at[i] = 2 * at[i] - d->half; /* in half distances, so that all are integers */
   if (!recur(count, at, d->n, w))
     return false;
   for (int i = 0; i < count; i++)
