@@ -1,7 +1,7 @@
 /* absorb.c: turns a stencil with absorbing layers into what a user would write by hand. Its pieces are cut where layers
  * begin. In a layer, derivatives are stretched (check_absorb.c) by memories: fields that cover only the layer, and that
  * are further targets of the stencil. A second derivative contains a first one, whose memory is read at neighbours; so
- * an extra stencil updates that memory before. */
+ * an extra stencil updates that memory before the stencil itself. */
 #include "frontend/check/absorb.h"
 #include "frontend/ensemble.h"
 #include "frontend/levels.h"

@@ -119,8 +119,8 @@ static Expr *one(Checker *c, Opcode op, Expr *x) {
 
 /* The damping at the outer edge of the layer, -4 speed log(reflection) / (2 width): with it the requested fraction of a
  * wave that arrives at a right angle is reflected. The damping grows with the cube of the depth, so that it begins
- * gently and few points reflect little. For elastic waves in three dimensions, 10 points reflected -55 dB with the
- * square, and reflect -68 dB with the cube (7 points to a wavelength of shear waves). */
+ * gently and a layer of few points reflects little. For elastic waves in three dimensions, 10 points reflected -55 dB
+ * with the square, and reflect -68 dB with the cube (7 points to a wavelength of shear waves). */
 static Symbol *damping(Checker *c, Layer *layer, int d, Loc loc) {
   if (layer->damping[d])
     return layer->damping[d];

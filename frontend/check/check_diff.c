@@ -254,7 +254,7 @@ typedef struct Diff {
   const Env *env;
   int dim;
   Difference way;
-  Symbol *field; /* the derivative of this field, in place of kid 0 */
+  Symbol *field; /* differentiates this field, which may be read anywhere; NULL: kid 0 */
 } Diff;
 
 /* The argument NAME EXPR, or (name NULL) the third one without a name; NULL if it is absent. */
@@ -460,8 +460,8 @@ static Expr *uneven(const Diff *f, const int64_t *shift) {
   return sum;
 }
 
-/* The derivative on evenly spaced points, multiplied by the power of the spacing; sets *base to the type of its
- * numbers. */
+/* The derivative on evenly spaced points: the sum times 1 / h^n, where h is the spacing and n the degree. Sets *base to
+ * the type of its numbers. */
 static Expr *even(const Diff *f, const int64_t *shift, Type *base) {
   Checker *c = f->c;
   Expr *sum = written_out(f, shift, base);
