@@ -17,8 +17,8 @@ typedef struct Around {
   Expr **values;
 } Around;
 
-/* A choice in dimension `dim` among the values of `a`. `base` is the number of the places in the dimensions before;
- * index[] selects the places in `dim` and the dimensions after it. */
+/* A choice in dimension `dim` among the values of `a`. `base` is the combined number of the places in the dimensions
+ * before; index[] selects the places in `dim` and the dimensions after it. */
 typedef struct Choice {
   Items items; /* first, so that a pointer to items is one to the choice */
   Around *a;
@@ -48,8 +48,8 @@ static Expr *chosen(Checker *c, const Items *l, int i) {
   return choose(c, x->a, x->dim + 1, x->base * width(x->a, x->dim) + i, x->index);
 }
 
-/* The value that index[d], a number from 0 on, selects in each dimension from `dim` on; `base` is the number of the
- * places in the dimensions before. */
+/* The value that index[d], a number from 0 on, selects in each dimension from `dim` on; `base` is the combined
+ * number of the places in the dimensions before. */
 static Expr *choose(Checker *c, Around *a, int dim, int base, Expr *const *index) {
   Const k;
   if (dim == a->rank)
@@ -181,7 +181,7 @@ static Between between(Checker *c, const Around *a, int d, Type t, Expr *x) {
 
 /* The values along one dimension, each interpolated in the dimensions after it. */
 typedef struct Line {
-  Items items; /* first, so that items stand for the line */
+  Items items; /* first, so that a pointer to items is one to the line */
   Expr **values;
 } Line;
 
@@ -202,9 +202,10 @@ static Expr *mix(Checker *c, const Around *a, Expr *x, Expr *y, Expr *part) {
   return e->kind == EXPR_BAD ? e : check_types(c, a->env, check_operation(c, OP_ADD, a->loc, 2, (Expr *[]){x, e}));
 }
 
-/* The value of `a` interpolated at the positions `at` of the dimensions from `dim` on; `base` is the number of the
- * places in the dimensions before. Interpolates all values of a line in the later dimensions before it chooses two of
- * them: the number of choices is the same, and only one value of a line has to be kept at a time, not two. */
+/* The value of `a` interpolated at the positions `at` of the dimensions from `dim` on; `base` is the combined
+ * number of the places in the dimensions before. Interpolates all values of a line in the later dimensions before it
+ * chooses two of them: the number of choices is the same, and only one value of a line has to be kept at a time, not
+ * two. */
 static Expr *mixed(Checker *c, Around *a, const Between *at, int dim, int base) {
   Const k;
   if (dim == a->rank || dim >= MAX_RANK)
