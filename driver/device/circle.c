@@ -9,7 +9,7 @@ size_t here_circle_step(Device *d) {
   return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Maps the file twice at `p`, where there is room for both. */
+/* Maps the file twice, one copy behind the other, at `p`, where both copies have room. */
 static bool map_twice(char *p, size_t size, int file) {
   for (int i = 0; i < 2; i++)
     if (mmap(p + (size_t)i * size, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED)

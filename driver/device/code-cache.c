@@ -1,4 +1,4 @@
-/* driver/device/code-cache.c: where the user's caches are, and the folder in which NVIDIA's driver keeps compiled
+/* driver/device/code-cache.c: the user's folders for caches, and the folder in which NVIDIA's driver keeps compiled
  * kernels. */
 #include "driver/device/code-cache.h"
 
@@ -11,11 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Bytes that the driver keeps at most, as text, and the longest name of a folder. */
+/* PATH_SIZE: the bytes of the longest path. most_bytes: the most bytes that the driver keeps, as text. */
 enum { PATH_SIZE = 4096 };
 static const char most_bytes[] = "1073741824";
 
-/* The value of an environment variable, NULL if it is empty. */
+/* The value of an environment variable; NULL if it is unset or empty. */
 static const char *variable(const char *name) {
   const char *s = getenv(name);
   return s && *s ? s : NULL;
@@ -31,7 +31,7 @@ bool cache_path(char *path, size_t size, const char *below) {
   return n >= 0 && (size_t)n < size;
 }
 
-/* Writes the folder's name; false if there is none. */
+/* Writes the path of the folder; false if there is none. */
 static bool own_folder(char path[PATH_SIZE]) { return cache_path(path, PATH_SIZE, "code"); }
 
 const char *code_cache_folder(Arena *a) {
@@ -54,7 +54,7 @@ bool cache_make(char *path) {
   return mkdir(path, 0700) == 0 || errno == EEXIST;
 }
 
-/* code_cache_use, by one thread at a time. */
+/* Does what code_cache_use does; one thread calls it at a time. */
 static void use(void) {
   char path[PATH_SIZE];
   if (variable("CUDA_CACHE_PATH") || variable("CUDA_CACHE_DISABLE") || !own_folder(path) || !cache_make(path))
@@ -68,14 +68,14 @@ void code_cache_use(void) {
   pthread_once(&once, use);
 }
 
-/* What a traversal has seen. */
+/* The results of a traversal. */
 typedef struct CacheVisit {
   bool clear, ok;
   int error, files;
   int64_t bytes;
 } CacheVisit;
 
-/* Notes that something failed, unless that is because it is not there any more. */
+/* Records a failure, unless the file has disappeared in the meantime. */
 static void note(CacheVisit *w, bool failed) {
   if (failed && errno != ENOENT && w->ok) {
     w->ok = false;
@@ -83,7 +83,7 @@ static void note(CacheVisit *w, bool failed) {
   }
 }
 
-/* Looks at one file that is no folder. */
+/* Counts, and if asked removes, one file that is not a folder. */
 static void look_at(CacheVisit *w, int folder, const char *name, const struct stat *st) {
   if (w->clear && (unlinkat(folder, name, 0) == 0 || errno == ENOENT))
     return;

@@ -1,17 +1,18 @@
-/* cuda-circle.c: circular memory of an NVIDIA GPU: physical memory that is mapped at two places, one behind the other.
- * Launches behind each other see what those before them wrote at the other place; none reaches a byte at both. */
+/* cuda-circle.c: circular memory of an NVIDIA GPU: physical memory that is mapped at two addresses, one behind the
+ * other. A launch sees the values that earlier launches wrote at the other address; no single launch accesses a byte at
+ * both addresses. */
 #include "driver/device/cuda.h"
 
-/* Numbers of the driver's interface: physical memory of a device, that its kernels read and write; an attribute: can
- * the device have any mapped where it is asked for? */
+/* Numbers of the driver's interface: physical memory of a device, readable and writable by its kernels; the attribute
+ * that tells whether the device can map memory at given addresses. */
 enum { PINNED = 1, OF_DEVICE = 1, READ_AND_WRITE = 3, ATTR_MAPS = 102 };
 
-/* What is asked for. */
+/* The properties of the memory that is requested. */
 static CuPhysical physical_of(const CudaState *s) {
   return (CuPhysical){.type = PINNED, .place = {OF_DEVICE, s->device}};
 }
 
-/* Maps the physical memory twice, from `to` on, and lets the device reach it. */
+/* Maps the physical memory twice, from `to` on, and makes it accessible to the device. */
 static CuResult map_twice(CudaState *s, char *to, size_t size, unsigned long long physical) {
   CuAccess who = {{OF_DEVICE, s->device}, READ_AND_WRITE};
   CuResult e = s->cu.map(to, size, 0, physical, 0);
@@ -28,7 +29,8 @@ static CuResult map_twice(CudaState *s, char *to, size_t size, unsigned long lon
   return e;
 }
 
-/* So many bytes, twice, at *memory; the device's context is the current one. After an error nothing of it is left. */
+/* Makes `size` bytes that are mapped twice, in *memory; the device's context is current. After an error nothing stays
+ * allocated. */
 static CuResult make(CudaState *s, size_t size, char **memory) {
   CuPhysical of = physical_of(s);
   unsigned long long physical;
@@ -39,7 +41,7 @@ static CuResult make(CudaState *s, size_t size, char **memory) {
   e = s->cu.reserve(&to, 2 * size, 0, NULL, 0);
   if (!e && (e = map_twice(s, to, size, physical)))
     s->cu.unreserve(to, 2 * size);
-  s->cu.physical_free(physical); /* it stays as long as it is mapped */
+  s->cu.physical_free(physical); /* the mapping keeps it alive */
   *memory = e ? NULL : to;
   return e;
 }
@@ -62,7 +64,8 @@ void cuda_circle_free(Device *d, void *memory, size_t size) {
   s->cu.unreserve(memory, 2 * size);
 }
 
-/* Some drivers (of virtual machines, say) have all entry points, and refuse: so the smallest piece is tried. */
+/* Some drivers (of virtual machines, for example) have all entry points but refuse the calls, so the smallest piece is
+ * tried. */
 size_t cuda_circle_step(Device *d) {
   CudaState *s = d->state;
   CuPhysical of = physical_of(s);

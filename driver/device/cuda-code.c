@@ -1,6 +1,6 @@
-/* driver/device/cuda-code.c: kernels for NVIDIA GPUs: made by LLVM and the driver's compiler in units, several at
- * once and only those that are needed, and loaded. What the driver makes of them it keeps on disk (code-cache.h). It
- * compiles libraries beside each other, which are CUDA 12's, but one module after the other. */
+/* driver/device/cuda-code.c: kernels for NVIDIA GPUs. LLVM and the driver's compiler compile them in units, several at
+ * once, and only the units that are needed; then they are loaded. The driver keeps its results on disk (code-cache.h).
+ * It compiles libraries (of CUDA 12) in parallel, but modules one after the other. */
 #include "driver/device/cuda.h"
 #include "driver/program/code-units.h"
 #include "passes/plan/cost/estimate.h"
@@ -17,12 +17,12 @@ enum {
   LOG_SIZE = 8192
 };
 
-/* What is loaded of a unit: NULL: nothing. library: NULL: the module is none of a library. */
+/* The loaded code of a unit; NULL: not loaded. library is NULL if the module was not loaded as a library. */
 typedef struct Loaded {
   void *module, *library;
 } Loaded;
 
-/* want: the schedule that was asked for. loaded: by unit. */
+/* want: the requested schedule. loaded: by unit. */
 struct CudaCode {
   Build *build;
   const Schedule *want;
@@ -34,7 +34,7 @@ struct CudaCode {
 
 /* ---------------------------------------------------------------- the driver's compiler */
 
-/* An error of the driver's about a unit of PTX, with its compiler's log. */
+/* Reports the driver's error for a unit of PTX, with the log of its compiler. */
 static StcStatus refuse(Workspace *w, const Cuda *cu, CuResult e, const char *log) {
   diag_error(w->diags, no_loc(), "cuda: the driver does not take the PTX: %s", cuda_words(cu, e));
   if (log[0])
@@ -42,8 +42,9 @@ static StcStatus refuse(Workspace *w, const Cuda *cu, CuResult e, const char *lo
   return STC_DEVICE;
 }
 
-/* Loads PTX as a library, and that into the current context. Other threads can be at it, too: the driver locks nothing
- * meanwhile. False: it is an image, which is compiled already, or the driver has no libraries, or refuses it. */
+/* Loads PTX as a library, and the library into the current context. Other threads can do so at the same time; the
+ * driver holds no lock meanwhile. False if `code` is a compiled image, or the driver has no libraries, or refuses this
+ * one. */
 static bool load_library(const Cuda *cu, const char *code, Loaded *out) {
   void *library = NULL;
   if (!cu->library_load || memcmp(code, "\177ELF", 4) == 0 ||
@@ -56,7 +57,7 @@ static bool load_library(const Cuda *cu, const char *code, Loaded *out) {
   return false;
 }
 
-/* Loads PTX or an image. What is refused as a library is tried as a module, which tells why in words. */
+/* Loads PTX or an image. Code that is refused as a library is loaded as a module, which reports the reason as text. */
 static StcStatus load(Workspace *w, const Cuda *cu, const char *code, Loaded *out) {
   if (load_library(cu, code, out))
     return STC_OK;
@@ -85,7 +86,7 @@ static StcStatus make_unit(Workspace *w, CodeUnit *p, int number, void *user) {
 
 /* ---------------------------------------------------------------- loading */
 
-/* The units of the build; a single one if there is code already. */
+/* Finds the units of the build; one unit if the build has code already. */
 static StcStatus find_units(CudaCode *c, StcProgram *p, Build *b) {
   Arena *a = p->w.arena;
   if (b->units && !b->bytes)
@@ -102,13 +103,13 @@ static StcStatus find_units(CudaCode *c, StcProgram *p, Build *b) {
   return STC_OK;
 }
 
-/* What cuda_code_begin hands to its guarded part. */
+/* The arguments of cuda_code_begin's guarded function. */
 typedef struct BeginArgs {
   CudaCode *code;
   StcProgram *program;
 } BeginArgs;
 
-/* What is in the program's memory. */
+/* Makes the part that lies in the program's memory. */
 static StcStatus begin_guarded(void *arg) {
   BeginArgs *a = arg;
   Build *b = a->code->build;
@@ -137,7 +138,7 @@ StcStatus cuda_code_begin(Device *d, StcProgram *p, Build *b) {
   return STC_OK;
 }
 
-/* Raises the shared memory of kernel `i` where it needs more than every block may have. */
+/* Raises the limit of shared memory of kernel `i` if it needs more than every block may have. */
 static StcStatus raise_shared(Device *d, int i) {
   CudaState *s = d->state;
   int bytes = (int)s->gpu.dynamic[i];
@@ -147,7 +148,7 @@ static StcStatus raise_shared(Device *d, int i) {
                     "raising the shared memory of a block");
 }
 
-/* Sets beside[k] of the kernels of `seq` that are launched beside others, and of those that are launched instead. */
+/* Sets beside[k] for the kernels of `seq` that are launched beside others, and for the kernels that replace those. */
 static void mark_beside(const Module *m, const HostSeq *seq, bool *beside) {
   for (int i = 0; i < seq->nops; i++) {
     const HostOp *op = &seq->ops[i];
@@ -159,11 +160,12 @@ static void mark_beside(const Module *m, const HostSeq *seq, bool *beside) {
   }
 }
 
-/* Has a multiprocessor give as much of its memory to blocks as any of the kernels takes that are launched beside each
- * other, of those that are there, where some go by a list of tiles. By itself the driver chooses for each kernel, and
- * one waits until the other's blocks are done where it has chosen otherwise: heat without flux through a shore, in
- * tiles of 4 steps, made 5553 GPts/s and makes 12588 (8192 x 8192, 5 % wet, H200, 2026-11-29, two calls). Not in three
- * dimensions, where tiles read more by way of the first cache. */
+/* Does something only if a kernel uses a list of tiles in fewer than three dimensions. Then, for all loaded kernels
+ * that are launched beside each other, it sets the shared memory of a multiprocessor to the most that the blocks of any
+ * of them take. Without this the driver chooses for each kernel separately, and a kernel for which it chose otherwise
+ * waits until the other's blocks have finished: heat without flux through a shore, in tiles of 4 steps, made 5553
+ * GPts/s and makes 12588 (8192 x 8192, 5 % wet, H200, 2026-11-29, two calls). Not in three dimensions, where tiles read
+ * more through the first-level cache. */
 static StcStatus share_cores(Device *d) {
   CudaState *s = d->state;
   const Module *m = ((const CudaCode *)s->code)->build->code.module;
@@ -197,8 +199,8 @@ static StcStatus share_cores(Device *d) {
   return st;
 }
 
-/* Has the kernels that are wanted on the device before they are launched: else the first launch waits for that, one
- * device after the other where a process has several. */
+/* Loads the wanted kernels onto the device before they are launched; else the first launch waits for that, for one
+ * device after the other if a process has several. */
 static StcStatus load_functions(Device *d, const bool *wanted) {
   CudaState *s = d->state;
   const Module *m = ((const CudaCode *)s->code)->build->code.module;
@@ -209,7 +211,7 @@ static StcStatus load_functions(Device *d, const bool *wanted) {
   return st;
 }
 
-/* Finds the kernels of the units that are loaded. */
+/* Finds the kernels of the loaded units. */
 static StcStatus find_functions(Device *d) {
   CudaState *s = d->state;
   const CudaCode *c = s->code;

@@ -1,12 +1,12 @@
-/* cuda-copies.c: copies of several pieces of memory within the device by one launch, which takes as long as a copy of
- * one small piece does: the rows of y blocks are a piece each. */
+/* cuda-copies.c: copies several pieces of memory within the device by one launch, which takes as long as the copy of
+ * one small piece. Each row of blocks along y copies one piece. */
 #include "driver/device/cuda.h"
 
-/* Pieces of a launch; threads of a block, and bytes that it copies. */
+/* COPIES: pieces of a launch; THREADS: threads of a block; BLOCK_BYTES: bytes that a block copies. */
 enum { COPIES = 12, THREADS = 256, BLOCK_BYTES = THREADS * 16 * 4 };
 
-/* The kernel's text: its arguments are to, from and size, a multiple of 4, of each piece. Threads copy 16 bytes at a
- * time, four times; what is left behind the last 16 of a piece its first threads copy, 4 bytes each. */
+/* The text of the kernel. Its arguments are to, from and size (a multiple of 4) of each piece. Each thread copies 16
+ * bytes four times; the first threads of a piece copy the remainder behind its last 16 bytes, 4 bytes each. */
 static const char *kernel_text(Arena *a) {
   Str s = {.arena = a};
   str_addf(&s, ".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry stc_copies(\n");
@@ -38,8 +38,8 @@ static const char *kernel_text(Arena *a) {
   return s.s;
 }
 
-/* Loads the kernel when it is first needed, but not while launches are captured, which that would end. False: it cannot
- * be had, or not now. */
+/* Loads the kernel when it is first needed, but not while launches are captured, as loading would end the capture.
+ * False if it cannot be loaded, or not now. */
 static bool is_loaded(Device *d) {
   CudaState *s = d->state;
   bool captures = s->capture && s->gpu.stream == s->capture;
@@ -55,7 +55,7 @@ static bool is_loaded(Device *d) {
   return s->copies;
 }
 
-/* Can the kernel make the copy? */
+/* Can the kernel make this copy? */
 static bool is_plain(const Copying *x) {
   return ((uintptr_t)x->to | (uintptr_t)x->from) % 16 == 0 && x->size % 4 == 0 && x->size;
 }

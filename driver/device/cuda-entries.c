@@ -1,10 +1,10 @@
-/* cuda-entries.c: the entry points of the CUDA driver, and the consequences if a driver lacks some. */
+/* cuda-entries.c: the entry points of the CUDA driver, and what stc does without those that a driver lacks. */
 #include "driver/device/cuda.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
-/* Where each entry point goes. */
+/* The required entry points, and the members that hold them. */
 static const GpuEntry entries[] = {
     {"cuInit", offsetof(CudaState, cu.init)},
     {"cuGetErrorName", offsetof(CudaState, cu.error_name)},
@@ -42,7 +42,7 @@ static const GpuEntry entries[] = {
     {"cuEventElapsedTime", offsetof(CudaState, gpu.call.event_elapsed)},
 };
 
-/* Those of CUDA graphs: CUDA 11.4 and later. Where one is missing launches are not recorded. */
+/* Entry points for CUDA graphs: CUDA 11.4 and later. If one is missing, launches are not recorded. */
 static const GpuEntry graph_entries[] = {
     {"cuStreamBeginCapture_v2", offsetof(CudaState, cu.capture_begin)},
     {"cuStreamEndCapture", offsetof(CudaState, cu.capture_end)},
@@ -53,12 +53,14 @@ static const GpuEntry graph_entries[] = {
     {"cuMemcpy3DAsync_v2", offsetof(CudaState, cu.copy_3d)},
 };
 
-/* Those of graphs whose launches change: CUDA 12. Where one is missing launches that take the step are not recorded. */
+/* Entry points for graphs whose launches change: CUDA 12. If one is missing, launches that take the step are not
+ * recorded. */
 static const GpuEntry update_entries[] = {
     {"cuGraphExecUpdate_v2", offsetof(CudaState, cu.graph_update)},
 };
 
-/* Those of launches of graphs whose step is set: CUDA 12. Where one is missing such launches are recorded anew. */
+/* Entry points that set the step of a graph's launches: CUDA 12. If one is missing, such launches are recorded again.
+ */
 static const GpuEntry node_entries[] = {
     {"cuGraphGetNodes", offsetof(CudaState, cu.graph_nodes)},
     {"cuGraphNodeGetType", offsetof(CudaState, cu.node_type)},
@@ -66,7 +68,7 @@ static const GpuEntry node_entries[] = {
     {"cuGraphExecKernelNodeSetParams_v2", offsetof(CudaState, cu.node_set)},
 };
 
-/* Those of graphs that repeat launches by themselves: CUDA 12.4. Where one is missing the host decides. */
+/* Entry points for graphs that repeat launches by themselves: CUDA 12.4. If one is missing, the host decides. */
 static const GpuEntry loop_entries[] = {
     {"cuGraphCreate", offsetof(CudaState, cu.graph_create)},
     {"cuGraphConditionalHandleCreate", offsetof(CudaState, cu.condition_new)},
@@ -75,7 +77,7 @@ static const GpuEntry loop_entries[] = {
     {"cuDriverGetVersion", offsetof(CudaState, cu.driver_version)},
 };
 
-/* Those of copies between devices. Where one is missing they go by way of the host. */
+/* Entry points for copies between devices. If one is missing, copies go by way of the host. */
 static const GpuEntry peer_entries[] = {
     {"cuDeviceCanAccessPeer", offsetof(CudaState, cu.can_access)},
     {"cuCtxEnablePeerAccess", offsetof(CudaState, cu.enable_access)},
@@ -86,7 +88,7 @@ static const GpuEntry peer_entries[] = {
     {"cuDeviceGetUuid", offsetof(CudaState, cu.device_uuid)},
 };
 
-/* Those of copies to the host beside launches. Where one is missing launches wait for the copies. */
+/* Entry points for copies to the host beside launches. If one is missing, launches wait for the copies. */
 static const GpuEntry stage_entries[] = {
     {"cuMemHostAlloc", offsetof(CudaState, cu.host_alloc)},
     {"cuMemFreeHost", offsetof(CudaState, gpu.call.host_free)},
@@ -96,7 +98,7 @@ static const GpuEntry stage_entries[] = {
     {"cuMemcpyHtoDAsync_v2", offsetof(CudaState, cu.copy_in_async)},
 };
 
-/* Those of copies between devices of several processes. Where one is missing they go by way of the host. */
+/* Entry points for copies between devices of several processes. If one is missing, copies go by way of the host. */
 static const GpuEntry key_entries[] = {
     {"cuIpcGetMemHandle", offsetof(CudaState, cu.key_get)},
     {"cuIpcOpenMemHandle_v2", offsetof(CudaState, cu.key_open)},
@@ -105,7 +107,7 @@ static const GpuEntry key_entries[] = {
     {"cuStreamWaitValue32_v2", offsetof(CudaState, cu.value_wait)},
 };
 
-/* Those of circular memory. Where one is missing there is none. */
+/* Entry points for circular memory. If one is missing, there is no circular memory. */
 static const GpuEntry circle_entries[] = {
     {"cuMemGetAllocationGranularity", offsetof(CudaState, cu.physical_step)},
     {"cuMemCreate", offsetof(CudaState, cu.physical_new)},
@@ -117,26 +119,28 @@ static const GpuEntry circle_entries[] = {
     {"cuMemSetAccess", offsetof(CudaState, cu.allow)},
 };
 
-/* Those of launches that begin early. Where one is missing none does. */
+/* Entry points for launches that begin early. If one is missing, no launch begins early. */
 static const GpuEntry early_entries[] = {
     {"cuDriverGetVersion", offsetof(CudaState, cu.driver_version)},
     {"cuLaunchKernelEx", offsetof(CudaState, cu.launch_with)},
 };
 
-/* Loads kernels onto the device: CUDA 12.4. Where it is missing the first launch of each does. */
+/* The entry point that loads kernels onto the device: CUDA 12.4. If it is missing, the first launch of each kernel
+ * loads it. */
 static const GpuEntry load_entries[] = {
     {"cuFuncLoad", offsetof(CudaState, cu.function_load)},
 };
 
-/* Those of libraries, which the driver compiles beside each other: CUDA 12. Where one is missing it compiles one module
- * after the other. */
+/* Entry points for libraries, which the driver compiles in parallel: CUDA 12. If one is missing, the driver compiles
+ * one module after the other. */
 static const GpuEntry library_entries[] = {
     {"cuLibraryLoadData", offsetof(CudaState, cu.library_load)},
     {"cuLibraryGetModule", offsetof(CudaState, cu.library_module)},
     {"cuLibraryUnload", offsetof(CudaState, cu.library_unload)},
 };
 
-/* A group of which drivers may lack entry points, and the one that is NULL then, by which that is seen. */
+/* A group of entry points that drivers may lack. If the driver lacks one, member `of` is set to NULL, which shows it.
+ */
 #define GROUP(list, of) {list, sizeof list / sizeof *list, offsetof(CudaState, of)}
 static const struct EntryGroup {
   const GpuEntry *entries;

@@ -1,17 +1,17 @@
-/* cuda-loops.c: launches that the device makes again and again until a number that they leave meets a condition: a
- * graph with a node that is a loop, and in it the launches of one part, or two nodes that are made or left out, with
- * those of a part each. Behind each part a kernel of one thread makes the test, and sets by cudaGraphSetConditional
- * whether what comes next is made. The driver's compiler knows that function itself when it is given PTX, as
- * applications' own kernels show (XLA, Taichi); no library of NVIDIA's is linked. */
+/* cuda-loops.c: launches that the device repeats until a number that they compute meets a condition. They form a graph
+ * with a loop node. Its body holds the launches of the only part; or two conditional nodes, each with the launches of
+ * one part. A kernel of one thread behind each part evaluates the test and sets by cudaGraphSetConditional whether the
+ * next node runs. The driver's compiler knows this function when it reads PTX, as kernels of applications show (XLA,
+ * Taichi); no library of NVIDIA's is linked. */
 #include "driver/device/cuda.h"
 
 #include <string.h>
 
-/* Numbers of the driver's interface: a node with a condition, its kinds; a condition has its first value again when a
- * graph is launched; the way to capture that lets other threads do what they like; the first driver with loops. */
+/* Numbers of the driver's interface: a conditional node and its kinds; a condition that gets its first value again at
+ * each launch of the graph; the capture mode that does not restrict other threads; the first driver with loops. */
 enum { NODE_CONDITIONAL = 13, WHEN = 0, AGAIN = 1, VALUE_GIVEN = 1, THREAD_LOCAL = 1, LOOPS_SINCE = 12040 };
 
-/* CUgraphNodeParams of a node with a condition. */
+/* CUgraphNodeParams of a conditional node. */
 struct CuNodeParams {
   int type, reserved[3];
   unsigned long long handle;
@@ -23,8 +23,8 @@ struct CuNodeParams {
   long long last;
 };
 
-/* parts: their number. state: on the device, two i64: parts made, parts that are to be made at most. again: the
- * condition of the loop; when: those of the parts, where there are two. */
+/* parts: their number. state: on the device, two i64: the number of parts that have run, and the largest number of
+ * parts to run. again: the condition of the loop; when: the conditions of the parts, if there are two. */
 struct DeviceLoop {
   int parts;
   LoopTest test;
@@ -32,8 +32,8 @@ struct DeviceLoop {
   unsigned long long again, when[2];
 };
 
-/* The name that PTX has for a comparison; that of real numbers holds where one is NaN if they are to differ, as the
- * host's does. */
+/* The PTX name of a comparison. Among comparisons of floating-point numbers "not equal" holds if one is NaN, as on the
+ * host. */
 static const char *compare_name(Opcode how, bool real) {
   switch (how) {
   case OP_LT: return "lt";
@@ -45,8 +45,9 @@ static const char *compare_name(Opcode how, bool real) {
   }
 }
 
-/* The text of the kernel that begins a run, state and the most parts, and of those that make the test behind part 0 and
- * part 1: they count the part, and set the loop's condition; the first of two that of the second part, too. */
+/* The text of the kernel that begins a run and sets `state`, and of the kernels that evaluate the test behind part 0
+ * and part 1: they count the part and set the condition of the loop; the kernel behind the first of two parts also sets
+ * the condition of the second. */
 static const char *kernel_text(Arena *a, const DeviceLoop *l) {
   const char *type = l->test.real ? "f64" : "s64";
   Str s = {.arena = a};
@@ -80,7 +81,7 @@ static const char *kernel_text(Arena *a, const DeviceLoop *l) {
   return s.s;
 }
 
-/* Notes what the driver refuses; is it success? */
+/* Is `e` success? If not, records what the driver refused. */
 static bool went_well(Device *d, CuResult e, const char *what) {
   const char *name = NULL;
   if (e)
@@ -109,8 +110,8 @@ static bool load_kernels(Device *d, DeviceLoop *l) {
   return true;
 }
 
-/* Adds a node of that kind to the graph, behind another one (NULL: none), that goes by the condition. Its graph is
- * *body. */
+/* Adds a node of this kind to the graph, behind another node (NULL: none), controlled by the condition `handle`. *body
+ * is the graph inside the node. */
 static bool add_node(Device *d, void *graph, void **node, void *behind, int kind, unsigned long long handle,
                      void **body) {
   const CudaState *s = d->state;
@@ -123,13 +124,13 @@ static bool add_node(Device *d, void *graph, void **node, void *behind, int kind
   return true;
 }
 
-/* A condition of the graph that holds when it is launched. */
+/* Makes a condition of the graph that holds at each launch. */
 static bool new_condition(Device *d, const DeviceLoop *l, unsigned long long *handle) {
   const CudaState *s = d->state;
   return went_well(d, s->cu.condition_new(handle, l->graph, s->context, 1, VALUE_GIVEN), "making a condition");
 }
 
-/* Makes the graph: the loop, and its parts where there are two. */
+/* Makes the graph: the loop, and the nodes of its parts if there are two. */
 static bool make_graph(Device *d, DeviceLoop *l) {
   const CudaState *s = d->state;
   void *node, *loop;
@@ -178,7 +179,7 @@ static bool loop_record(Device *d, DeviceLoop *l, int part) {
   return true;
 }
 
-/* The test comes behind the part. */
+/* Ends the recording of the part and adds the test behind it. */
 static bool loop_end_record(Device *d, DeviceLoop *l, int part) {
   const CudaState *s = d->state;
   void *args[] = {&l->state, &l->test.value, &l->test.limit, &l->again, &l->when[1]};

@@ -1,11 +1,11 @@
-/* cuda-steps.c: graphs whose launches take the number of the step: that is all that changes when such a graph is
- * launched again, so the parameters of these launches are set anew, and neither are the others looked at nor is
- * anything recorded a second time. */
+/* cuda-steps.c: graphs with launches that take the step number as an argument. When such a graph is launched again,
+ * only this argument changes. So stc sets the parameters of these launches; it does not inspect other launches, and
+ * records nothing again. */
 #include "driver/device/cuda.h"
 
 #include <string.h>
 
-/* Numbers of the driver's interface: a node that launches a kernel. */
+/* Number of the driver's interface: a node that launches a kernel. */
 enum { NODE_KERNEL = 0 };
 
 /* CUDA_KERNEL_NODE_PARAMS of CUDA 12. */
@@ -16,15 +16,14 @@ struct CuNode {
   void *kernel, *context;
 };
 
-/* A launch of a graph that takes the step: as its argument number `argument` of `n`, which is `first` as it was
- * recorded. */
+/* A launch of a graph that takes the step: as argument `argument` of `n`, whose recorded value is `first`. */
 typedef struct StepNode {
   void *node;
   int argument, n;
   int64_t first;
 } StepNode;
 
-/* An executable graph with such launches, and the graph that it was made of, which has the nodes. */
+/* An executable graph with such launches, and the graph from which it was made, which contains the nodes. */
 struct CudaSteps {
   void *executable, *graph;
   int n;
@@ -34,7 +33,7 @@ struct CudaSteps {
 
 bool cuda_shifts(Device *d) { return ((CudaState *)d->state)->cu.node_set; }
 
-/* The number of the argument by which kernel `k` takes the step, -1: it does not. */
+/* The number of the argument that passes the step to kernel `k`; -1 if there is none. */
 static int step_argument(const Kernel *k) {
   for (int i = 0; i < k->nargs; i++)
     if (k->args[i].kind == KARG_STEP)
@@ -42,7 +41,7 @@ static int step_argument(const Kernel *k) {
   return -1;
 }
 
-/* The kernel that is `function` on the device, NULL: none. */
+/* The kernel whose function on the device is `function`; NULL if there is none. */
 static const Kernel *kernel_of(const CudaState *s, const Module *m, const void *function) {
   for (int i = 0; i < m->nkernels; i++)
     if (s->gpu.functions[i] == function)
@@ -50,7 +49,7 @@ static const Kernel *kernel_of(const CudaState *s, const Module *m, const void *
   return NULL;
 }
 
-/* Notes node `node` of `x`, if it launches a kernel that takes the step. False: the driver cannot say. */
+/* Records node `node` in `x` if it launches a kernel that takes the step. False if the driver cannot tell. */
 static bool note_node(Device *d, const Module *m, CudaSteps *x, void *node) {
   const CudaState *s = d->state;
   struct CuNode launch;
@@ -84,14 +83,14 @@ bool cuda_steps_keep(Device *d, void *executable, void *graph, const Module *m) 
   for (size_t i = 0; i < n && all; i++)
     all = note_node(d, m, x, nodes[i]);
   if (!all)
-    s->cu.node_set = NULL; /* from now on such launches are recorded anew */
+    s->cu.node_set = NULL; /* such launches are recorded again from now on */
   if (!all || !x->n)
     return false;
   s->steps = x;
   return true;
 }
 
-/* Sets the step of launch `x` of `executable` to what it was recorded with and `by`. */
+/* Sets the step of launch `x` of `executable` to the recorded one plus `by`. */
 static CuResult set_step(const CudaState *s, void *executable, const StepNode *x, int64_t by) {
   struct CuNode launch;
   void *arguments[x->n];

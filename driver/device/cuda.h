@@ -1,4 +1,4 @@
-/* driver/device/cuda.h: what the files of the CUDA device share.
+/* driver/device/cuda.h: declarations that the files of the CUDA device share.
  *
  *   device-cuda.c   the device: finding it, memory, streams, launches, other devices
  *   cuda-entries.c  the driver's library and its entry points
@@ -18,8 +18,8 @@
 typedef int CuResult; /* CUresult; 0 is success */
 typedef int CuDevice;
 
-/* CUDA_MEMCPY3D_PEER: one side of a copy, then how much. x: bytes into a row; pitch: bytes from row to row; height:
- * rows from sheet to sheet. CUDA_MEMCPY3D is the same with NULL for the contexts. */
+/* CUDA_MEMCPY3D_PEER: the two sides of a copy, and its size. x: bytes into a row; pitch: bytes from one row to the
+ * next; height: rows from one plane to the next. CUDA_MEMCPY3D is the same with NULL for the contexts. */
 typedef struct CuPeerSide {
   size_t x, y, z, lod;
   int memory_type;
@@ -39,7 +39,7 @@ typedef struct CuUpdate {
   void *node, *from;
 } CuUpdate;
 
-/* CUlaunchAttribute, of those whose value is a number; CUlaunchConfig. */
+/* CUlaunchAttribute, for attributes whose value is a number; CUlaunchConfig. */
 typedef struct CuLaunchAttribute {
   int id;
   char unused[4];
@@ -53,7 +53,8 @@ typedef struct CuLaunch {
   unsigned nattributes;
 } CuLaunch;
 
-/* CUmemLocation, CUmemAllocationProp, CUmemAccessDesc: physical memory of a device, and who reaches it. */
+/* CUmemLocation, CUmemAllocationProp, CUmemAccessDesc: physical memory of a device, and the devices that can access it.
+ */
 typedef struct CuPlace {
   int type, device;
 } CuPlace;
@@ -73,7 +74,7 @@ typedef struct CuKey {
   unsigned char bytes[DEVICE_KEY];
 } CuKey;
 
-/* The entry points that HIP has not in the same form. */
+/* Entry points that HIP does not have in the same form. */
 /* The parameters of a launch in a graph (cuda-steps.c), and of a node of any kind (cuda-loops.c). */
 struct CuNode;
 struct CuNodeParams;
@@ -143,9 +144,9 @@ typedef struct Cuda {
   CuResult (*value_wait)(void *stream, void *flag, uint32_t value, unsigned flags);
 } Cuda;
 
-/* The kernels' code on a device (cuda-code.c). */
+/* The code of the kernels on a device (cuda-code.c). */
 typedef struct CudaCode CudaCode;
-/* A graph whose launches take the step (cuda-steps.c). */
+/* A graph with launches whose argument is the step number (cuda-steps.c). */
 typedef struct CudaSteps CudaSteps;
 
 /* The state of a CUDA device. */
@@ -154,57 +155,58 @@ typedef struct CudaState {
   Cuda cu;
   CuDevice device;
   void *context;
-  void *marks[LANES];           /* the events of marks, NULL: there was none yet */
-  void *capture;                /* the stream that launches are recorded on */
-  CudaCode *code;               /* NULL: none is loaded */
-  bool lent;                    /* it is that of Device.like */
-  CudaSteps *steps;             /* the graphs whose launches take the step */
-  void *copies, *copies_module; /* the kernel that copies, NULL: it is not loaded, */
-  bool no_copies;               /* and cannot be */
-  int flushes;                  /* do waits for flags flush what others wrote? 1: yes; -1: no; 0: not asked yet */
-  size_t circle_step;           /* of circular memory, once it was had; else 0 */
+  void *marks[LANES];           /* the events of marks; NULL: not made yet */
+  void *capture;                /* the stream on which launches are recorded */
+  CudaCode *code;               /* NULL: no code is loaded */
+  bool lent;                    /* the code is that of Device.like */
+  CudaSteps *steps;             /* the graphs with launches whose argument is the step */
+  void *copies, *copies_module; /* the kernel that copies; NULL: not loaded */
+  bool no_copies;               /* that kernel cannot be loaded */
+  int flushes;                  /* do waits for flags flush others' writes? 1: yes; -1: no; 0: not asked */
+  size_t circle_step;           /* of circular memory, once found; else 0 */
 } CudaState;
 
-/* cuda-circle.c: DeviceKind's functions; cuda_find_library looks for the entry points. */
+/* cuda-circle.c: functions of DeviceKind; cuda_find_library finds the entry points that they need. */
 size_t cuda_circle_step(Device *d);
 StcStatus cuda_circle_new(Device *d, size_t size, void **memory);
 void cuda_circle_free(Device *d, void *memory, size_t size);
 
-/* cuda-entries.c: loads the library and finds its entry points; returns what is missing, or NULL. The text needs no
- * freeing. */
+/* cuda-entries.c: loads the library and finds its entry points; returns the name of what is missing, or NULL. The
+ * caller does not free the text. */
 const char *cuda_find_library(CudaState *s);
 
-/* STC_OK if `e` is success, else an error that says what `what` was. */
+/* Returns STC_OK if `e` is success; else reports an error that names `what`. */
 StcStatus cuda_check(Device *d, CuResult e, const char *what);
-/* The driver's words for an error. */
+/* The driver's text for error `e`. */
 const char *cuda_words(const Cuda *cu, CuResult e);
-/* Gets ready to load kernels of the build, which are compiled when cuda_need asks for them. */
+/* Prepares the kernels of the build; cuda_need compiles and loads them. */
 StcStatus cuda_code_begin(Device *d, StcProgram *p, Build *b);
-/* Has the kernels compiled and loaded that are wanted (by number) and are not yet, several at once. */
+/* Compiles and loads the kernels with wanted[number] that are not loaded yet, several at once. */
 StcStatus cuda_need(Device *d, const bool *wanted);
-/* The same for one kernel that nobody said is needed before it is launched or looked at. */
+/* The same for one kernel, which is launched or inspected and was not asked for before. */
 StcStatus cuda_need_one(Device *d, int kernel);
-/* Unloads all. */
+/* Unloads all code. */
 void cuda_code_end(Device *d);
-/* DeviceKind.copies; unloads the kernel of it. */
+/* DeviceKind.copies; the other function unloads its kernel. */
 StcStatus cuda_copies(Device *d, int n, const Copying *list);
 void cuda_copies_end(Device *d);
 
-/* Can the step be set that launches of a graph take? */
+/* Can the step argument of a graph's launches be set? */
 bool cuda_shifts(Device *d);
-/* Keeps what of `graph`, of which `executable` was made, launches kernels of `m` that take the step. False: nothing
- * does, or the driver does not tell; the graph can go then. */
+/* Records the launches in `graph` that take the step as an argument, for kernels of `m`; `executable` was made of
+ * `graph`. False if there are none, or the driver cannot tell; the caller may free `graph` then. */
 bool cuda_steps_keep(Device *d, void *executable, void *graph, const Module *m);
-/* Has these launches take steps `by` behind those that they were recorded with. */
+/* Sets the step argument of these launches to the recorded one plus `by`. */
 StcStatus cuda_shift(Device *d, void *kept, int64_t by);
-/* Lets go what is kept of an executable graph, if something is. */
+/* Frees what was recorded for an executable graph, if anything. */
 void cuda_steps_drop(Device *d, const void *executable);
 /* cuda-loops.c: DeviceKind.loops. */
 extern const DeviceLoops cuda_loops;
-/* device-cuda.c: is there a stream that keeps launches? What was launched on it becomes a graph (NULL: it does not). */
+/* device-cuda.c: makes the stream that records launches if there is none; false if this fails. cuda_captured returns
+ * the graph of the launches recorded on it; NULL if this fails. */
 bool cuda_has_capture(Device *d);
 void *cuda_captured(Device *d);
-/* The module whose kernels are on the device. */
+/* The module whose kernels are loaded on the device. */
 const Module *cuda_module(const Device *d);
 
 #endif

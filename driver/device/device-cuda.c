@@ -1,5 +1,4 @@
-/* driver/device/device-cuda.c: NVIDIA GPUs through the CUDA driver, libcuda.so.1, which is loaded when it is first
- * needed. */
+/* driver/device/device-cuda.c: NVIDIA GPUs through the CUDA driver, libcuda.so.1, which is loaded on first use. */
 #include "driver/device/code-cache.h"
 #include "driver/device/cuda.h"
 
@@ -9,7 +8,7 @@
 
 /* Numbers from the driver's interface. */
 enum {
-  NOT_STARTED = 3, /* an error: there was no cuInit */
+  NOT_STARTED = 3, /* an error: cuInit was not called */
   ATTR_MAX_THREADS = 1,
   ATTR_BLOCK_X = 2,
   ATTR_GRID_X = 5,
@@ -29,7 +28,7 @@ enum {
   ATTR_SHARED_OPTIN = 97,
   ATTR_FLUSHES = 98,
   LAUNCH_EARLY = 6,       /* an attribute of launches, for "programmatic stream serialization" */
-  EARLY_IN_GRAPHS = 12030 /* the first driver whose graphs keep it */
+  EARLY_IN_GRAPHS = 12030 /* the first driver whose graphs support it */
 };
 
 const char *cuda_words(const Cuda *cu, CuResult e) {
@@ -48,7 +47,7 @@ StcStatus cuda_check(Device *d, CuResult e, const char *what) {
   return STC_DEVICE;
 }
 
-/* Is it success? If not that is noted alone: there is another way. */
+/* Is `e` success? If not, records the failure without reporting it, as the caller has another way. */
 static bool went_well(Device *d, CuResult e, const char *what) {
   const char *name = NULL;
   if (e == 0)
@@ -64,19 +63,20 @@ static StcStatus use(Device *d) {
   return cuda_check(d, s->cu.context_set(s->context), "using the context");
 }
 
-/* The same without a report; the driver's words; memory that the device copies to by itself. */
+/* The same without a report; the driver's text for an error; memory that the device copies to by itself. */
 static int make_current(Device *d) { return ((CudaState *)d->state)->cu.context_set(((CudaState *)d->state)->context); }
 static const char *words(Device *d, int e) { return cuda_words(&((CudaState *)d->state)->cu, e); }
 static int host_alloc(Device *d, void **p, size_t size) { return ((CudaState *)d->state)->cu.host_alloc(p, size, 0); }
 
-/* An attribute of the device; 0 if it has none such. */
+/* An attribute of the device; 0 if it has no such attribute. */
 static int attribute(const Cuda *cu, CuDevice d, int which) {
   int value = 0;
   return cu->device_attribute(&value, which, d) == 0 ? value : 0;
 }
 
-/* The newest architecture the compiler knows that the device can run: PTX runs on all later ones, but that with an 'a'
- * behind its number, which has more, on devices of that number alone. NULL if none. */
+/* The newest architecture known to the compiler that the device can run; NULL if there is none. PTX runs on all later
+ * devices; PTX for an architecture with an 'a' behind its number, which has more instructions, runs only on devices of
+ * that number. */
 static const char *choose_cpu(Arena *a, int major, int minor) {
   const char *best = NULL;
   int most = 0, own = major * 10 + minor;
@@ -92,7 +92,8 @@ static const char *choose_cpu(Arena *a, int major, int minor) {
   return best ? arena_strdup(a, best) : NULL;
 }
 
-/* The device's limits, and what the model goes by: clocks are in kHz, and memory moves twice in one of its. */
+/* The device's limits and the figures for the model. Clocks are in kHz; memory transfers twice in each cycle of its
+ * clock. */
 static TargetInfo read_limits(const Cuda *cu, CuDevice d) {
   TargetInfo t = {.simt = true};
   t.lanes = attribute(cu, d, ATTR_WARP);
@@ -113,8 +114,8 @@ static TargetInfo read_limits(const Cuda *cu, CuDevice d) {
   return t;
 }
 
-/* Starts the driver, which reads its environment variables then. One that others in this process have started is left
- * as it is. */
+/* Starts the driver, which then reads its environment variables. Does nothing if other code in this process has started
+ * it. */
 static CuResult start(const Cuda *cu) {
   int n;
   if (cu->device_count(&n) == NOT_STARTED)
@@ -122,7 +123,7 @@ static CuResult start(const Cuda *cu) {
   return cu->init(0);
 }
 
-/* Loads the driver, finds the device, makes its primary context current. */
+/* Loads the driver, finds the device, and makes the device's primary context current. */
 static StcStatus cuda_open(Device *d) {
   CudaState *s = ARENA_NEW(d->w->arena, CudaState);
   d->state = s;
@@ -168,7 +169,7 @@ static StcStatus cuda_open(Device *d) {
   return STC_OK;
 }
 
-/* Gives back what marks and lanes took. */
+/* Destroys the events of marks and the streams of lanes. */
 static void drop_lanes(CudaState *s) {
   for (int i = 0; i < LANES; i++) {
     if (s->marks[i])
@@ -178,7 +179,7 @@ static void drop_lanes(CudaState *s) {
   }
 }
 
-/* Unloads and lets the context go. */
+/* Unloads all and releases the context. */
 static void cuda_close(Device *d) {
   CudaState *s = d->state;
   if (!s || !s->gpu.library)
@@ -196,7 +197,7 @@ static void cuda_close(Device *d) {
   dlclose(s->gpu.library);
 }
 
-/* A launch that need not wait for the end of what is ahead of it in the stream. */
+/* Launches a kernel that need not wait for the end of the launch ahead of it in the stream. */
 static int launch_early(Device *d, void *f, const unsigned *grid, const unsigned *block, unsigned shared, void *stream,
                         void **args) {
   CuLaunchAttribute early = {.id = LAUNCH_EARLY, .value = 1};
@@ -204,14 +205,14 @@ static int launch_early(Device *d, void *f, const unsigned *grid, const unsigned
   return ((CudaState *)d->state)->cu.launch_with(&how, f, args, NULL);
 }
 
-/* May launches of these kernels begin early: do they wait, and can the driver keep it in a graph? */
+/* May launches of these kernels begin early: do the kernels wait, and can the driver keep the attribute in a graph? */
 static bool may_be_early(const CudaState *s, const Build *b) {
   int version = 0;
   return target_info(b->code.target)->early_launch && s->cu.launch_with && s->cu.driver_version(&version) == 0 &&
          version >= EARLY_IN_GRAPHS;
 }
 
-/* Gets ready to load kernels, makes the events. */
+/* Prepares the kernels for loading and makes the events. */
 static StcStatus cuda_load(Device *d, StcProgram *p, Build *b) {
   StcStatus st = gpu_prepare(d, &b->code);
   if (!st)
@@ -229,11 +230,11 @@ static bool cuda_inspect(Device *d, int kernel, KernelInfo *out) {
   return cuda_need_one(d, kernel) == STC_OK && gpu_inspect(d, kernel, out);
 }
 
-/* Numbers of the driver's interface: the ways to capture that let other threads do what they like, and this one, too.
- */
+/* Numbers of the driver's interface: the capture modes that do not restrict other threads, and one that does not
+ * restrict this thread either. */
 enum { CAPTURE_THREAD_LOCAL = 1, CAPTURE_RELAXED = 2 };
 
-/* It is made when it is first needed. */
+/* Makes the stream when it is first needed. */
 bool cuda_has_capture(Device *d) {
   CudaState *s = d->state;
   if (!s->cu.capture_begin || use(d))
@@ -243,7 +244,7 @@ bool cuda_has_capture(Device *d) {
   return s->capture;
 }
 
-/* Launches go to a stream that keeps them. */
+/* Has launches go to a stream that records them. */
 static bool cuda_record(Device *d) {
   CudaState *s = d->state;
   int mode = d->plain ? CAPTURE_RELAXED : CAPTURE_THREAD_LOCAL;
@@ -253,7 +254,7 @@ static bool cuda_record(Device *d) {
   return true;
 }
 
-/* The graph of what was launched since; NULL: the driver makes none. */
+/* The graph of the launches since recording began; NULL if the driver makes none. */
 void *cuda_captured(Device *d) {
   CudaState *s = d->state;
   void *graph = NULL;
@@ -261,12 +262,12 @@ void *cuda_captured(Device *d) {
   s->gpu.stream = s->gpu.user;
   make_current(d);
   bool fine = went_well(d, s->cu.capture_end(s->capture, &graph), "ending a graph");
-  d->refused = before ? before : d->refused; /* the first tells why the second is */
+  d->refused = before ? before : d->refused; /* the first refusal is the cause of the second */
   return fine ? graph : NULL;
 }
 
-/* The same for launches that take the place of those kept before: `*kept` becomes their graph if it is an executable
- * graph of the same kernels, else a new one. */
+/* The same for launches that replace recorded ones: if `*kept` is an executable graph of the same kernels, updates it
+ * to the new graph; else replaces it by a new executable graph. */
 static bool cuda_renew(Device *d, void **kept) {
   CudaState *s = d->state;
   void *graph = cuda_captured(d);
@@ -297,10 +298,10 @@ static bool cuda_end_record(Device *d, void **kept) {
   return made;
 }
 
-/* Can it? */
+/* Can the driver update graphs? */
 static bool cuda_renews(Device *d) { return ((CudaState *)d->state)->cu.graph_update; }
 
-/* They go to that stream without a graph of its own: it becomes a part of another device's. */
+/* Has launches go to the recording stream without a graph of its own: they become a part of another device's graph. */
 static StcStatus cuda_divert(Device *d, bool on) {
   CudaState *s = d->state;
   if (on && !cuda_has_capture(d))
@@ -316,16 +317,17 @@ static StcStatus cuda_replay(Device *d, void *kept) {
   return st ? st : cuda_check(d, s->cu.graph_launch(kept, s->gpu.user), "launching a graph");
 }
 
-/* Lets the graph go. */
+/* Frees the graph. */
 static void cuda_forget(Device *d, void *kept) {
   cuda_steps_drop(d, kept);
   ((CudaState *)d->state)->cu.executable_destroy(kept);
 }
 
-/* Numbers of the driver's interface: what kind of memory a pointer names, and which device's it is; kinds of memory. */
+/* Numbers of the driver's interface: the attributes for the kind of memory at a pointer and for its device; a kind of
+ * memory. */
 enum { POINTER_MEMORY_TYPE = 2, POINTER_DEVICE = 9, MEMORY_HOST = 1 };
 
-/* Is it memory that the driver knows, of this device or for all? */
+/* Does the driver know this memory, and does it belong to this device or to all? */
 static bool cuda_holds(Device *d, const void *memory) {
   CudaState *s = d->state;
   int type = 0, device = s->device;
@@ -338,10 +340,11 @@ static bool cuda_holds(Device *d, const void *memory) {
 
 /* ---------------------------------------------------------------- from device to device */
 
-/* Numbers of the driver's interface: the event is not reached yet; access is enabled already; device memory. */
+/* Numbers of the driver's interface: the event is not reached yet; access is enabled already; device memory; managed
+ * memory. */
 enum { CU_NOT_READY = 600, CU_ACCESS_ENABLED = 704, CU_MEMORY_DEVICE = 2, CU_MEMORY_UNIFIED = 4 };
 
-/* Can it send to the other one? Where the hardware lets them they reach each other's memory, else the driver copies. */
+/* Can `d` send to `other`? If the hardware allows it, they access each other's memory; else the driver copies. */
 static bool cuda_near(Device *d, Device *other) {
   CudaState *s = d->state, *o = other->state;
   int can = 0;
@@ -353,15 +356,15 @@ static bool cuda_near(Device *d, Device *other) {
   return e == 0 || e == CU_ACCESS_ENABLED;
 }
 
-/* Do its kernels reach the other one's memory? */
+/* Can kernels of `d` access the memory of `other`? */
 static bool cuda_reaches(Device *d, Device *other) {
   CudaState *s = d->state, *o = other->state;
   int can = 0;
   return s->context == o->context || (s->cu.can_access(&can, s->device, o->device) == 0 && can && cuda_near(d, other));
 }
 
-/* The lane's stream, in *out; made when it is first used. Blocks in lanes of lower numbers go first. Priorities are
- * negative numbers, which the driver brings into the range that it has. */
+/* Puts the lane's stream in *out; makes it on first use. Blocks in lanes of lower numbers go first. Priorities are
+ * negative numbers, which the driver clamps to its range. */
 static StcStatus lane_stream(Device *d, int lane, void **out) {
   CudaState *s = d->state;
   StcStatus st = use(d);
@@ -372,7 +375,7 @@ static StcStatus lane_stream(Device *d, int lane, void **out) {
   return st;
 }
 
-/* Records the event. */
+/* Records the event of the lane. */
 static StcStatus cuda_mark(Device *d, int lane) {
   CudaState *s = d->state;
   void *stream;
@@ -382,9 +385,9 @@ static StcStatus cuda_mark(Device *d, int lane) {
   return st ? st : cuda_check(d, s->gpu.call.event_record(s->marks[lane], stream), "recording an event");
 }
 
-/* Waits for the other's, unless both work in one stream: which does things in the order that they are given in. That
- * relies on one thread of the host that gives both their work, in the order of marks and waits, as the parts that take
- * turns have it; parts with a thread each have a context, or a stream, each. */
+/* Has the lane wait for the other lane's event, unless both use the same stream, which does its work in the order in
+ * which it was given. This relies on one thread of the host that gives both their work in the order of marks and waits,
+ * as is the case for parts that take turns; parts with threads of their own have a context or a stream of their own. */
 static StcStatus cuda_follow(Device *d, int lane, Device *other, int of) {
   CudaState *s = d->state, *o = other->state;
   bool same =
@@ -394,8 +397,8 @@ static StcStatus cuda_follow(Device *d, int lane, Device *other, int of) {
   return st || same ? st : cuda_check(d, s->gpu.call.stream_wait(stream, o->marks[of], 0), "waiting for an event");
 }
 
-/* A box of memory of three dimensions in one go. Copies that name the two contexts are refused while launches are
- * recorded, in every mode; those that go by addresses alone are not, and take the same way. */
+/* Copies a three-dimensional box of memory by one call. The driver refuses copies that name both contexts while
+ * launches are recorded, in every mode; it accepts copies that use only addresses, which take the same path. */
 static StcStatus send_box(Device *d, int lane, Device *to, const Sending *x) {
   CudaState *s = d->state, *t = to->state;
   bool recorded = s->capture && s->gpu.stream == s->capture, flat = x->count[0] == 1 && x->count[1] == 1;
@@ -428,7 +431,7 @@ static StcStatus send_box(Device *d, int lane, Device *to, const Sending *x) {
                   : cuda_check(d, s->cu.copy_peer_3d(&copy, stream), "copying to another device");
 }
 
-/* Such boxes, one after the other. */
+/* Copies such boxes one after the other. */
 static StcStatus cuda_send(Device *d, int lane, Device *to, const Sending *x) {
   StcStatus s = STC_OK;
   Sending box = *x;
@@ -440,7 +443,7 @@ static StcStatus cuda_send(Device *d, int lane, Device *to, const Sending *x) {
   return s;
 }
 
-/* Bytes to or from this computer's memory. */
+/* Copies bytes to or from this computer's memory. */
 static StcStatus cuda_carry(Device *d, int lane, void *to, const void *from, size_t size, bool out) {
   CudaState *s = d->state;
   void *stream;
@@ -454,7 +457,7 @@ static StcStatus cuda_carry(Device *d, int lane, void *to, const void *from, siz
 /* Numbers of the driver's interface: pinned memory for all contexts. */
 enum { REGISTER_PORTABLE = 1 };
 
-/* Pins memory; lets it be as it was. */
+/* Pins memory; the other function unpins it. */
 static bool cuda_pin(Device *d, void *memory, size_t size) {
   CudaState *s = d->state;
   return s->gpu.call.copy_out_async && !use(d) && s->cu.host_register(memory, size, REGISTER_PORTABLE) == 0;
@@ -465,7 +468,7 @@ static void cuda_unpin(Device *d, void *memory) {
     s->cu.host_unregister(memory);
 }
 
-/* An error in a kernel before the mark shows here. */
+/* An error in a kernel before the mark is reported here. */
 static StcStatus cuda_await(Device *d, int lane) {
   CudaState *s = d->state;
   StcStatus st = use(d);
@@ -473,7 +476,7 @@ static StcStatus cuda_await(Device *d, int lane) {
                                : cuda_check(d, s->gpu.call.event_synchronize(s->marks[lane]), "running the kernels");
 }
 
-/* The same without a wait. */
+/* Tells without waiting whether the mark is reached. */
 static StcStatus cuda_reached(Device *d, int lane, bool *yes) {
   CudaState *s = d->state;
   StcStatus st = use(d);
@@ -482,7 +485,7 @@ static StcStatus cuda_reached(Device *d, int lane, bool *yes) {
   return st || !*yes ? st : cuda_check(d, e, "running the kernels");
 }
 
-/* Which GPU it is. */
+/* Writes the identifier of the GPU. */
 static bool cuda_identity(Device *d, unsigned char id[DEVICE_IDENTITY]) {
   CudaState *s = d->state;
   return s->cu.copy_peer && s->cu.device_uuid(id, s->device) == 0;
@@ -490,10 +493,10 @@ static bool cuda_identity(Device *d, unsigned char id[DEVICE_IDENTITY]) {
 
 /* ---------------------------------------------------------------- from process to process */
 
-/* Numbers of the driver's interface: access to the memory of another device is enabled with opening it. */
+/* Number of the driver's interface: opening memory of another device also enables access to it. */
 enum { KEY_ENABLES_ACCESS = 1 };
 
-/* The key to memory, if streams can work with flags in pinned memory by the addresses that this process has. */
+/* Makes the key to memory, if streams can use flags in pinned memory at the addresses of this process. */
 static bool cuda_share(Device *d, void *memory, unsigned char key[DEVICE_KEY]) {
   CudaState *s = d->state;
   CuKey k;
@@ -518,7 +521,7 @@ static void cuda_close_key(Device *d, void *memory) {
     s->cu.key_close(memory);
 }
 
-/* Behind all that the lane has written, for whoever sees the flag. */
+/* Sets the flag after all writes of the lane, so that whoever sees the flag sees these writes. */
 static StcStatus cuda_post(Device *d, int lane, void *flag, uint32_t value) {
   CudaState *s = d->state;
   void *stream;
@@ -526,11 +529,11 @@ static StcStatus cuda_post(Device *d, int lane, void *flag, uint32_t value) {
   return st ? st : cuda_check(d, s->cu.value_write(stream, flag, value, 0), "setting a flag");
 }
 
-/* Number of the driver's interface: a wait behind which all is seen that others wrote to the device's memory before the
- * flag was set. Only some devices need it, which say that they can. */
+/* Number of the driver's interface: after a wait with this flag, all writes by others to the device's memory before the
+ * flag was set are visible. Only some devices need it; they report that they support it. */
 enum { WAIT_FLUSHES = 1 << 30 };
 
-/* Numbers are compared by their difference, so they may go around. */
+/* The wait compares numbers by their difference, so they may wrap around. */
 static StcStatus cuda_heed(Device *d, int lane, void *flag, uint32_t value) {
   CudaState *s = d->state;
   void *stream;
@@ -542,7 +545,7 @@ static StcStatus cuda_heed(Device *d, int lane, void *flag, uint32_t value) {
                          "waiting for a flag");
 }
 
-/* A line for one device. */
+/* Prints a line for one device. */
 static void list_device(FILE *to, const Cuda *cu, int i) {
   CuDevice d = 0;
   char name[128] = "?", label[32];
@@ -557,7 +560,7 @@ static void list_device(FILE *to, const Cuda *cu, int i) {
           (double)bytes / 1073741824.0);
 }
 
-/* How many there are. */
+/* The number of devices. */
 static int cuda_count(void) {
   CudaState s = {0};
   int n = 0;
@@ -568,7 +571,7 @@ static int cuda_count(void) {
   return n;
 }
 
-/* The lines for `stc devices`. */
+/* Prints the lines for `stc devices`. */
 static void cuda_list(FILE *to) {
   CudaState s = {0};
   int n = 0;

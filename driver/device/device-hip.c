@@ -1,8 +1,6 @@
-/* driver/device/device-hip.c: AMD GPUs through the HIP runtime, libamdhip64.so, which is loaded when it is first
- * needed. No HIP header is used;
- * numbers of attributes are those of hip_runtime_api.h, the same from ROCm 5 on. hipDeviceProp_t, whose layout has
- * changed, is never
- * declared: see find_arch. */
+/* driver/device/device-hip.c: AMD GPUs through the HIP runtime, libamdhip64.so, which is loaded on first use. No HIP
+ * header is used; numbers of attributes are those of hip_runtime_api.h, the same since ROCm 5. hipDeviceProp_t, whose
+ * layout has changed, is never declared: see find_arch. */
 #include "driver/artifact/artifact.h"
 #include "driver/device/gpu.h"
 
@@ -22,14 +20,14 @@ enum {
   ATTR_CORES = 63,
   ATTR_SHARED = 74,
   ATTR_WARP = 87,
-  PROPERTIES_SIZE = 16384 /* more than any version's hipDeviceProp_t */
+  PROPERTIES_SIZE = 16384 /* more than hipDeviceProp_t has in any version */
 };
 /* Markers in the `extra` list of hipModuleLaunchKernel. */
 #define PARAM_POINTER ((void *)1)
 #define PARAM_SIZE ((void *)2)
 #define PARAM_END ((void *)3)
 
-/* The entry points that CUDA has not in the same form. */
+/* Entry points that CUDA does not have in the same form. */
 typedef struct Hip {
   const char *(*error_string)(HipError e);
   HipError (*device_count)(int *n);
@@ -50,7 +48,7 @@ typedef struct HipState {
   const Compiled *code;
 } HipState;
 
-/* Where each entry point that must be there goes. */
+/* The required entry points, and the members that hold them. */
 static const GpuEntry entries[] = {
     {"hipGetErrorString", offsetof(HipState, hip.error_string)},
     {"hipGetDeviceCount", offsetof(HipState, hip.device_count)},
@@ -84,7 +82,7 @@ static const GpuEntry entries[] = {
     {"hipEventElapsedTime", offsetof(HipState, gpu.call.event_elapsed)},
 };
 
-/* Loads the library; returns what is missing, or NULL. */
+/* Loads the library; returns the name of what is missing, or NULL. */
 static const char *load_library(HipState *s) {
   void *library = NULL;
   static const char *const names[] = {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
@@ -103,7 +101,7 @@ static const char *load_library(HipState *s) {
   return NULL;
 }
 
-/* STC_OK if `e` is success, else an error that says what `what` was. */
+/* Returns STC_OK if `e` is success; else reports an error that names `what`. */
 static StcStatus check(Device *d, HipError e, const char *what) {
   if (e == 0)
     return STC_OK;
@@ -118,12 +116,12 @@ static StcStatus use(Device *d) {
   return check(d, s->hip.set_device(s->device), "using the device");
 }
 
-/* The same without a report; the runtime's words; memory that the device copies to by itself. */
+/* The same without a report; the runtime's text for an error; memory that the device copies to by itself. */
 static int make_current(Device *d) { return ((HipState *)d->state)->hip.set_device(((HipState *)d->state)->device); }
 static const char *words(Device *d, int e) { return ((HipState *)d->state)->hip.error_string(e); }
 static int host_alloc(Device *d, void **p, size_t size) { return ((HipState *)d->state)->hip.host_alloc(p, size, 0); }
 
-/* An attribute of the device; 0 if it has none such. */
+/* An attribute of the device; 0 if it has no such attribute. */
 static int attribute(const Hip *hip, int device, int which) {
   int value = 0;
   return hip->device_attribute(&value, which, device) == 0 ? value : 0;
@@ -139,8 +137,8 @@ static const char *arch_at(Arena *a, const char *s) {
   return n >= 6 && (s[n] == 0 || s[n] == ':') ? arena_strndup(a, s, n) : NULL;
 }
 
-/* The device's architecture. Of hipDeviceProp_t only this is used: it holds gcnArchName as characters, somewhere. NULL
- * if it cannot be found. */
+/* The device's architecture; NULL if it cannot be found. It is the only part of hipDeviceProp_t that is used, and is
+ * found by searching: the struct contains gcnArchName as characters. */
 static const char *find_arch(Arena *a, const Hip *hip, int device) {
   char *properties = arena_alloc(a, PROPERTIES_SIZE + 16);
   if (!hip->properties || hip->properties(properties, device) != 0)
@@ -153,8 +151,9 @@ static const char *find_arch(Arena *a, const Hip *hip, int device) {
   return NULL;
 }
 
-/* The device's limits, and what the model goes by; the clock is in kHz. How often memory moves in one of its clocks
- * differs between kinds of memory, and is not told: its speed stays that of the processor's row. */
+/* The device's limits and the figures for the model; the clock is in kHz. The number of transfers in each cycle of the
+ * memory clock differs between kinds of memory and cannot be queried, so the bandwidth stays that of the processor's
+ * row. */
 static TargetInfo read_limits(const Hip *hip, int device) {
   TargetInfo t = {.simt = true};
   t.lanes = attribute(hip, device, ATTR_WARP);
@@ -171,8 +170,8 @@ static TargetInfo read_limits(const Hip *hip, int device) {
   return t;
 }
 
-/* Loads the runtime and finds the device. hipGetDeviceCount says whether there is one: hipInit's answer without one
- * differs between versions. */
+/* Loads the runtime and finds the device. hipGetDeviceCount tells whether there is one, because the result of hipInit
+ * without a device differs between versions. */
 static StcStatus hip_open(Device *d) {
   HipState *s = ARENA_NEW(d->w->arena, HipState);
   d->state = s;
@@ -216,7 +215,7 @@ static void hip_close(Device *d) {
   dlclose(s->gpu.library);
 }
 
-/* Links a code object, loads it, finds the kernels, makes the events. */
+/* Links a code object, loads it, finds its kernels, and makes the events. */
 static StcStatus hip_load(Device *d, StcProgram *p, Build *b) {
   HipState *s = d->state;
   StcStatus st = build_artifact(p, b);
@@ -229,8 +228,8 @@ static StcStatus hip_load(Device *d, StcProgram *p, Build *b) {
   return st ? st : gpu_prepare(d, &b->code);
 }
 
-/* Lays the arguments out as the kernel expects its kernarg segment: in order, each at a multiple of its size. Returns
- * the bytes used. */
+/* Packs the arguments into `to` in the layout of the kernel's kernarg segment: in order, each at a multiple of its
+ * size. Returns the number of bytes. */
 static size_t pack_arguments(const Module *m, const Kernel *k, void **args, char *to) {
   size_t at = 0;
   for (int i = 0; i < k->nargs; i++) {
@@ -242,7 +241,7 @@ static size_t pack_arguments(const Module *m, const Kernel *k, void **args, char
   return at;
 }
 
-/* The arguments go in one piece. */
+/* Launches with all arguments in one buffer. */
 static StcStatus hip_launch(Device *d, const KernelLaunch *l) {
   HipState *s = d->state;
   char kernarg[8 * (l->kernel->nargs + 1)];
@@ -252,7 +251,7 @@ static StcStatus hip_launch(Device *d, const KernelLaunch *l) {
   return gpu_launch(d, l, NULL, extra);
 }
 
-/* A line for one device. */
+/* Prints a line for one device. */
 static void list_device(FILE *to, const Hip *hip, int i) {
   char name[128] = "?", label[32];
   size_t bytes = 0;
@@ -263,7 +262,7 @@ static void list_device(FILE *to, const Hip *hip, int i) {
           (double)bytes / 1073741824.0);
 }
 
-/* The lines for `stc devices`. */
+/* Prints the lines for `stc devices`. */
 static void hip_list(FILE *to) {
   HipState s = {0};
   int n = 0;

@@ -14,13 +14,13 @@
 
 /* The state of a host device. */
 typedef struct HostState {
-  HostKernelFn *functions; /* by kernel; NULL: it is late */
+  HostKernelFn *functions; /* by kernel; NULL: a late one */
   Build *build;
   CodegenOptions codegen;
-  Jit **late; /* by kernel: the code of one that was compiled late */
+  Jit **late; /* by kernel: code that was compiled late */
   HostPool pool;
   bool pool_made;
-  unsigned allocated; /* memory that was set off */
+  unsigned allocated; /* the number of allocations with an offset */
   double start;
 } HostState;
 
@@ -46,7 +46,7 @@ static void host_close(Device *d) {
     host_pool_stop(&s->pool);
 }
 
-/* What compiling hands to its guarded part. */
+/* The arguments of the guarded function that compiles. */
 typedef struct JitArgs {
   StcProgram *program;
   Build *build;
@@ -54,7 +54,7 @@ typedef struct JitArgs {
   CodegenOptions codegen;
 } JitArgs;
 
-/* The module with those of its kernels alone that are not `late`. */
+/* A copy of the module with only the kernels that are not `late`. */
 static Module early_kernels(Arena *a, const Module *m, const bool *late) {
   Module early = *m;
   early.kernels = ARENA_ARRAY(a, Kernel, m->nkernels + 1);
@@ -65,7 +65,7 @@ static Module early_kernels(Arena *a, const Module *m, const bool *late) {
   return early;
 }
 
-/* Kernels of a build, those that are not `late`, and what they are compiled with. */
+/* The kernels of a build that are not `late`, and the options for compiling them. */
 typedef struct EarlyUnits {
   const Module *module;
   const Target *target;
@@ -73,14 +73,14 @@ typedef struct EarlyUnits {
   const CodegenOptions *codegen;
 } EarlyUnits;
 
-/* Compiles a unit of them (UnitWork). */
+/* Compiles one unit of these kernels (UnitWork). */
 static StcStatus make_unit(Workspace *w, CodeUnit *p, int number, void *user) {
   const EarlyUnits *e = user;
   (void)number;
   return unit_codegen(w, p, e->module, e->target, e->codegen);
 }
 
-/* Leaves the late kernels out of all units; wanted[unit]: are there others? */
+/* Removes the late kernels from all units; returns wanted[unit]: does the unit have other kernels? */
 static bool *early_units(Arena *a, const EarlyUnits *early, CodeUnits *units) {
   bool *wanted = ARENA_ARRAY(a, bool, units->n + 1);
   for (int u = 0; u < units->n; u++) {
@@ -94,7 +94,7 @@ static bool *early_units(Arena *a, const EarlyUnits *early, CodeUnits *units) {
   return wanted;
 }
 
-/* Compiles units of `early` and loads them; *jit is NULL after an error. */
+/* Compiles the units of `early` and loads them; *jit is NULL after an error. */
 static StcStatus compile_units(Workspace *w, const EarlyUnits *early, bool remarks, Jit **jit) {
   CodeUnits *units = units_cut(w->arena, early->module);
   const bool *wanted = early_units(w->arena, early, units);
@@ -112,7 +112,7 @@ static StcStatus compile_units(Workspace *w, const EarlyUnits *early, bool remar
   return s ? s : *jit ? STC_OK : STC_INTERNAL;
 }
 
-/* Compiles the kernels that are not late into this process, into the program's memory: all plans share the code. */
+/* Compiles the kernels that are not late into this process. The code belongs to the program, so all plans share it. */
 static StcStatus make_jit(void *arg) {
   JitArgs *a = arg;
   Workspace *w = &a->program->w;
@@ -136,7 +136,7 @@ static StcStatus find_kernel(Device *d, Jit *jit, const Kernel *kernel, HostKern
   return *out ? STC_OK : STC_INTERNAL;
 }
 
-/* Compiles a late kernel, for this plan alone. */
+/* Compiles a late kernel for this plan only. */
 static StcStatus host_compile(Device *d, int kernel) {
   HostState *s = d->state;
   Module alone = *s->build->code.module;
@@ -150,7 +150,7 @@ static StcStatus host_compile(Device *d, int kernel) {
   return s->late[kernel] ? find_kernel(d, s->late[kernel], alone.kernels, &s->functions[kernel]) : STC_INTERNAL;
 }
 
-/* Reports kernels for a CPU that is not this one. */
+/* Reports an error if the kernels are for another CPU than this one. */
 static StcStatus check_cpu(Device *d, const Target *t) {
   const char *why = target_foreign(t);
   if (!why)
@@ -160,7 +160,7 @@ static StcStatus check_cpu(Device *d, const Target *t) {
   return STC_USAGE;
 }
 
-/* Finds the kernels' code and starts the pool with scratch for the greediest of them. */
+/* Finds the kernels' code and starts the pool, with as much scratch memory as the kernel that needs most. */
 static StcStatus host_load(Device *d, StcProgram *p, Build *b) {
   HostState *s = d->state;
   const Module *m = b->code.module;
@@ -190,17 +190,19 @@ static StcStatus host_load(Device *d, StcProgram *p, Build *b) {
   return STC_OK;
 }
 
-/* Bytes of a piece that one thread copies at a time; from how many pieces on all threads do, and clear, too. */
+/* COPY_PIECE: bytes that one thread copies at a time; COPY_PIECES: from as many pieces on, all threads copy or clear.
+ */
 enum { COPY_PIECE = 1 << 20, COPY_PIECES = 4 };
 
-/* Memory to be touched. */
+/* Memory that is to be touched. */
 typedef struct Touch {
   char *memory;
   size_t size;
   int64_t threads;
 } Touch;
 
-/* Clears what thread `block` has of the memory (a HostKernelFn): as much of a field as of the tiles that it runs. */
+/* Clears the share of the memory of thread `block` (a HostKernelFn): the same fraction of a field as of the tiles that
+ * the thread runs. */
 static void touch_share(void *const *args, const int64_t *block, char *scratch) {
   const Touch *t = args[0];
   size_t page = 4096, each = (t->size / (size_t)t->threads / page + 1) * page, from = each * (size_t)block[0];
@@ -209,7 +211,8 @@ static void touch_share(void *const *args, const int64_t *block, char *scratch) 
     memset(t->memory + from, 0, t->size - from < each ? t->size - from : each);
 }
 
-/* Clears all of the memory, much of it by all threads: it is near to those that touch it first. */
+/* Clears all of the memory, by all threads if it is large, since memory is placed near the thread that touches it
+ * first. */
 static void touch(HostState *s, char *memory, size_t size) {
   Touch t = {memory, size, s && s->pool_made ? s->pool.nworkers + 1 : 1};
   if (t.threads > 1 && size >= (size_t)COPY_PIECES * COPY_PIECE)
@@ -218,22 +221,23 @@ static void touch(HostState *s, char *memory, size_t size) {
     memset(memory, 0, size);
 }
 
-/* A large page, whole ones of which the system is asked for where memory has room for one; the distance at which
- * addresses meet in the same sets of second-level caches; from how many bytes on memory is set off, and how far from
- * one memory to the next: in whole pages and in what is left of one about the golden section of all, so that the first
- * few lie well apart, and any two by whole lines. */
+/* LARGE_PAGE: bytes of a large page; the system is asked for whole ones if memory has room for one. CACHE_WAY:
+ * addresses at this distance map to the same sets of second-level caches. SET_OFF: allocations from so many bytes on
+ * get an offset. OFFSET_STEP: the step from one allocation's offset to the next. Both its whole pages and the rest are
+ * about the golden section of their range, so the first few offsets are far apart, and any two differ by whole lines.
+ */
 enum { LARGE_PAGE = 1 << 21, CACHE_WAY = 1 << 17, SET_OFF = 1 << 14, OFFSET_STEP = 13 * 4096 + 25 * 64, LINE = 64 };
 
-/* What lies before the memory that is handed out: what is to be freed. */
+/* Stored in front of the memory that is returned: the pointer to be freed. */
 typedef struct Lead {
   void *base;
 } Lead;
 
-/* Memory, all of it touched, so that no run has to wait for the system to provide it, and in large pages, the last of
- * them where little of it is left over: a step that reads a dozen fields needs more of the small ones than a core can
- * look up at once. Fields that began at the same place of their pages, as large blocks of the C library do, would meet
- * in the same few sets of the caches, whose ways they outnumber, and stores would seem to overlap loads of others; so
- * each is set off by another distance. NULL if there is not enough. */
+/* Allocates memory and touches all of it, so that no run waits for the system to provide it. It uses large pages, also
+ * for the end if little of the last page is left over: a step that reads a dozen fields needs more small pages than a
+ * core can translate at once. Fields that began at the same offset in their pages, as large blocks of the C library do,
+ * would map to the same few sets of the caches, which have fewer ways than there are fields, and stores would seem to
+ * overlap loads of other fields; so each allocation gets another offset. *memory is NULL if there is not enough. */
 static StcStatus host_alloc(Device *d, size_t size, void **memory) {
   HostState *s = d->state;
   size_t align = size >= LARGE_PAGE ? LARGE_PAGE : LINE, way = size >= LARGE_PAGE ? CACHE_WAY : 4096;
@@ -258,15 +262,15 @@ static void host_release(Device *d, void *memory, size_t size) {
   free(memory ? ((Lead *)memory)[-1].base : NULL);
 }
 
-/* A copy that all threads make. */
+/* A copy by all threads. */
 typedef struct HostCopy {
   char *to;
   const char *from;
   size_t size;
 } HostCopy;
 
-/* Copies n bytes that nobody looks at soon. They go past the caches, which need not read first what is written over,
- * and keep what they have. */
+/* Copies n bytes that are not read soon. The stores bypass the caches, which need not load the lines that are
+ * overwritten, and keep their contents. */
 static void copy_past_caches(char *to, const char *from, size_t n) {
   size_t done = 0;
 #ifdef __SSE2__
@@ -289,7 +293,7 @@ static void copy_piece(void *const *args, const int64_t *block, char *scratch) {
   copy_past_caches(c->to + at, c->from + at, left < COPY_PIECE ? left : COPY_PIECE);
 }
 
-/* Copies in or out, by all threads if it is much. */
+/* Copies in or out, by all threads if there are many bytes. */
 static StcStatus host_copy(Device *d, void *to, const void *from, size_t size) {
   HostState *s = d->state;
   HostCopy c = {to, from, size};
@@ -301,7 +305,7 @@ static StcStatus host_copy(Device *d, void *to, const void *from, size_t size) {
   return STC_OK;
 }
 
-/* Runs all tiles of the kernel, unless the run is to end within it, and waits for them. */
+/* Runs all tiles of the kernel and waits for them; skips tiles if a stop is requested meanwhile. */
 static StcStatus host_launch(Device *d, const KernelLaunch *l) {
   HostState *s = d->state;
   s->pool.stop = d->stop;
@@ -322,7 +326,7 @@ static StcStatus host_stop(Device *d, double *seconds) {
   return STC_OK;
 }
 
-/* The line for `stc devices`. */
+/* Prints the line for `stc devices`. */
 static void host_list(FILE *to) {
   int cores = host_threads();
   fprintf(to, "%-8s this CPU, %d core%s (host:N takes N threads)\n", "host", cores, cores == 1 ? "" : "s");

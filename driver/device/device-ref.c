@@ -2,7 +2,7 @@
 #include "driver/device/device.h"
 #include "driver/program/program.h"
 
-/* Keeps the module as it was read: no pass touches what the reference runs. */
+/* Keeps the module as it was read: passes do not change what the reference runs. */
 static StcStatus ref_load(Device *d, StcProgram *p, Build *b) {
   (void)b;
   if (p->kind == SOURCE_KIR)
@@ -14,7 +14,7 @@ static StcStatus ref_load(Device *d, StcProgram *p, Build *b) {
   return STC_OK;
 }
 
-/* Interprets. */
+/* Interprets the module. */
 static StcStatus ref_run(Device *d, WholeRun *r) {
   bool ok = interp_run(d->state, r->binding, r->steps, r->run_inits, r->skip_init, d->w->diags);
   return ok ? STC_OK : r->binding->torn ? STC_INTERRUPTED : STC_INPUT;

@@ -1,10 +1,10 @@
-/* driver/device/device-sim.c: the simulator of kernel IR, which checks what a GPU cannot. */
+/* driver/device/device-sim.c: the simulator of kernel IR, which makes checks that a GPU cannot make. */
 #include "driver/device/device.h"
 #include "driver/program/program.h"
 #include "ir/sim/sim.h"
 
-/* What is simulated, and whose mistake a fault in it is: stc's own when stc made the kernels, the input's when they
- * came from a .kir or from -passes. */
+/* The simulated module, and the cause of faults in it: stc if stc made the kernels, the input if they come from a .kir
+ * or from -passes. */
 typedef struct SimDevice {
   const Module *module;
   StcStatus fault;
@@ -18,7 +18,7 @@ static StcStatus sim_load(Device *d, StcProgram *p, Build *b) {
   return STC_OK;
 }
 
-/* Simulates, reporting up to 8 faults. */
+/* Simulates the kernels and reports up to 8 faults. */
 static StcStatus sim_run_whole(Device *d, WholeRun *r) {
   SimDevice *s = d->state;
   SimOptions o = {1, 8};

@@ -1,4 +1,4 @@
-/* driver/device/device.c: the table of devices, and finding one by its name. */
+/* driver/device/device.c: the table of devices, and the lookup of a device by its name. */
 #include "driver/device/device.h"
 #include "driver/program/program.h"
 
@@ -7,7 +7,7 @@
 
 const DeviceKind *const device_table[] = {&device_ref, &device_sim, &device_host, &device_cuda, &device_hip, NULL};
 
-/* The kind called by the first `n` characters of `name`, or NULL. */
+/* The kind whose name is the first `n` characters of `name`, or NULL. */
 static const DeviceKind *find_kind(const char *name, size_t n) {
   for (int i = 0; device_table[i]; i++)
     if (strlen(device_table[i]->name) == n && memcmp(device_table[i]->name, name, n) == 0)
@@ -60,7 +60,7 @@ StcStatus stc_devices(StcContext *c, FILE *to) {
   return ferror(to) ? STC_IO : STC_OK;
 }
 
-/* The most launches of the sequence that are beside one, or `most` if that is more. */
+/* The largest number of launches in the sequence that run beside one launch, but at least `most`. */
 static int most_beside(const HostSeq *q, int most) {
   for (int i = 0, n = 0; i < q->nops; i++) {
     n = q->ops[i].beside ? n + 1 : 0;

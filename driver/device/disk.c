@@ -1,8 +1,8 @@
-/* disk.c: memory of this computer that is a file without a name, so that more than there is memory fits: the system
- * keeps in memory what of the file there is room for, and the disk has the rest. Nothing of the file is left when the
- * process ends, however it ends. Its blocks are reserved when it is made, so a disk that is full is an error then. A
- * disk that fails while mapped memory is read or written is a signal (SIGBUS), on whatever thread: nobody can go on, so
- * a handler says what has happened, and ends the process. */
+/* disk.c: memory of this computer that is a file without a name, so that a program may need more than the computer's
+ * memory: the system keeps in memory as much of the file as fits, and the disk holds the rest. Nothing of the file is
+ * left when the process ends, in whatever way. The file's blocks are reserved when it is made, so a full disk is an
+ * error at that time. If the disk fails while mapped memory is read or written, the system sends a signal (SIGBUS) to
+ * that thread, which cannot continue; a handler prints what has happened and ends the process. */
 #include "driver/device/device.h"
 #include "driver/files/files.h"
 
@@ -16,15 +16,15 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* What Linux calls a file system that is in memory itself (linux/magic.h). */
+/* Linux's number for a file system in memory (linux/magic.h). */
 enum { IN_MEMORY = 0x01021994 };
-/* Bytes that the system is asked at once to read ahead: it reads no more than that, or little more, by one call. */
+/* Bytes that the system is asked to read ahead by one call: it reads no more by one call, or only a little more. */
 enum { READ_AHEAD = 1 << 19 };
 
 /* ---------------------------------------------------------------- a disk that fails under mapped memory */
 
-/* Memory that is mapped, and what is to be said where it cannot be read or written. bytes: 0: it is free to be another.
- * They are never freed, for a handler may look at them at any time. */
+/* Mapped memory, and the message for the case that it cannot be read or written. bytes: 0 if the entry can be reused.
+ * Entries are never freed, as a handler may read them at any time. */
 typedef struct Mapping {
   struct Mapping *next;
   char *memory;
@@ -34,8 +34,9 @@ typedef struct Mapping {
 static Mapping *mappings;
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 
-/* The signal's handler: ends the process where it is for such memory that has no page (BUS_ADRERR). Any other, and one
- * that somebody sends, which has no address, does what it always does: it comes again as the handler returns. */
+/* The signal's handler: ends the process if the address is in such memory and has no page (BUS_ADRERR). Any other
+ * SIGBUS, and one that a process sent, which has no address, has its usual effect: it is raised again when the handler
+ * returns. */
 static void end_by_signal(int signal, siginfo_t *info, void *context) {
   const char *at = info->si_addr;
   (void)context;
@@ -49,14 +50,14 @@ static void end_by_signal(int signal, siginfo_t *info, void *context) {
   raise(signal);
 }
 
-/* Has the handler be called, unless the process has one of its own. */
+/* Installs the handler, unless the process has one of its own. */
 static void handle_signal(void) {
   struct sigaction now, own = {.sa_sigaction = end_by_signal, .sa_flags = SA_SIGINFO};
   if (sigaction(SIGBUS, NULL, &now) == 0 && now.sa_handler == SIG_DFL && !(now.sa_flags & SA_SIGINFO))
     sigaction(SIGBUS, &own, NULL);
 }
 
-/* Notes memory that is mapped; where there is no memory for that the signal does what it always does. */
+/* Records mapped memory; if there is no memory for the record, the signal has its usual effect. */
 static void note_mapping(const DiskFile *f, void *memory, size_t bytes) {
   pthread_mutex_lock(&guard);
   Mapping *m = mappings;
@@ -80,7 +81,7 @@ static void note_mapping(const DiskFile *f, void *memory, size_t bytes) {
   pthread_mutex_unlock(&guard);
 }
 
-/* Forgets it. */
+/* Removes the record of mapped memory. */
 static void forget_mapping(const void *memory) {
   pthread_mutex_lock(&guard);
   for (Mapping *m = mappings; m; m = m->next)
@@ -90,19 +91,19 @@ static void forget_mapping(const void *memory) {
 
 /* ---------------------------------------------------------------- the file */
 
-/* The folder for files that may be large: unlike /tmp, /var/tmp is no memory on usual systems. */
+/* The folder for large files: on usual systems /tmp may be in memory, /var/tmp is not. */
 static const char *large_folder(void) {
   const char *folder = getenv("TMPDIR");
   return folder && *folder ? folder : "/var/tmp";
 }
 
-/* A new file without a name in `folder`; -1: none can be made there. */
+/* Makes a new file without a name in `folder`; -1 if this fails. */
 static int file_without_name(Arena *a, const char *folder) {
   int file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
   if (file >= 0)
     return file;
   char *name = arena_printf(a, "%s/stc.XXXXXX", folder);
-  sigset_t all, before; /* no signal but SIGKILL comes between a name and none */
+  sigset_t all, before; /* no signal but SIGKILL ends the process while the file has a name */
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before);
   file = mkostemp(name, O_CLOEXEC);
@@ -159,7 +160,7 @@ void disk_unmap(void *memory, size_t room) {
   munmap(memory, room);
 }
 
-/* Reports that the file cannot be read, or written, as errno says. */
+/* Reports that the file cannot be read or written, with the reason from errno. */
 static StcStatus failed(Workspace *w, const DiskFile *f, const char *how) {
   diag_error(w->diags, no_loc(), "the file in %s that the fields are in cannot be %s: %s", f->folder, how,
              strerror(errno));

@@ -1,4 +1,4 @@
-/* driver/device/gpu.c: the common part of the devices of NVIDIA's and AMD's drivers; see gpu.h. */
+/* driver/device/gpu.c: the common part of the devices for NVIDIA's and AMD's drivers; see gpu.h. */
 #include "driver/artifact/artifact.h"
 #include "driver/device/gpu.h"
 
@@ -18,7 +18,7 @@ bool gpu_find_entries(void *library, const GpuEntry *e, size_t n, void *to) {
 
 /* ---------------------------------------------------------------- code */
 
-/* Makes what `n` launches beside another one need. */
+/* Makes the streams and events for `n` launches beside another one. */
 static StcStatus make_beside(Device *d, int n) {
   Gpu *g = d->state;
   StcStatus st = g->check(d, g->call.event_create(&g->forked, GPU_EVENT_DISABLE_TIMING), "making an event");
@@ -30,7 +30,7 @@ static StcStatus make_beside(Device *d, int n) {
   return st;
 }
 
-/* Gives them back. */
+/* Destroys them. */
 static void drop_beside(Gpu *g) {
   for (int i = 0; i < GPU_BESIDE; i++) {
     if (g->beside[i])
@@ -115,8 +115,8 @@ void gpu_release(Device *d, void *memory, size_t size) {
     g->call.memory_free(memory);
 }
 
-/* Copies between host and device go by the default stream; those to and from the caller's begin when that has come to
- * its end. */
+/* Copies between host and device use the default stream; a plan with a stream of the caller first waits until that
+ * stream has finished. */
 static StcStatus finish_user(Device *d) {
   Gpu *g = d->state;
   StcStatus st = g->use(d);
@@ -141,10 +141,10 @@ StcStatus gpu_copy(Device *d, void *to, const void *from, size_t size) {
   return st || !size ? st : g->check(d, g->call.copy_within(to, from, size, g->stream), "copying within the device");
 }
 
-/* ---------------------------------------------------------------- values on their way out */
+/* ---------------------------------------------------------------- copies to the host beside launches */
 
-/* A copy of `size` bytes on the device, and one on this computer that the device writes by itself. taken: the first is
- * made; arrived: the second. */
+/* A copy of `size` bytes on the device, and one on this computer to which the device writes by itself. taken: the event
+ * behind the first copy; arrived: the event behind the second. */
 struct Stage {
   size_t size;
   void *copy, *values, *taken, *arrived;
@@ -167,7 +167,7 @@ void gpu_stage_free(Device *d, Stage *s) {
   free(s);
 }
 
-/* Fills in what the stage needs; false: the device has not all of it. */
+/* Allocates what the stage needs; false if there is not enough. */
 static bool make_stage(Device *d, Stage *s) {
   Gpu *g = d->state;
   return (g->out || g->call.stream_create(&g->out, GPU_STREAM_NON_BLOCKING) == 0) &&
@@ -192,7 +192,7 @@ StcStatus gpu_stage_new(Device *d, size_t size, Stage **out) {
   return STC_OK;
 }
 
-/* Sends the first `bytes` of the stage's copy to this computer, behind what has been put into the stream so far. */
+/* Sends the first `bytes` of the stage's copy to this computer, behind all work in the stream so far. */
 static StcStatus send_stage(Device *d, Stage *s, size_t bytes) {
   Gpu *g = d->state;
   StcStatus st = g->check(d, g->call.event_record(s->taken, g->user), "recording an event");
@@ -203,8 +203,8 @@ static StcStatus send_stage(Device *d, Stage *s, size_t bytes) {
   return st ? st : g->check(d, g->call.event_record(s->arrived, g->out), "recording an event");
 }
 
-/* The copy waits for the launches so far and is waited for by those that follow, which it holds up no longer than a
- * copy within the device takes. */
+/* The copy waits for the launches so far. Later launches wait for it, only as long as a copy within the device takes.
+ */
 StcStatus gpu_stage_fill(Device *d, Stage *s, const void *from) {
   StcStatus st = gpu_copy(d, s->copy, from, s->size);
   return st ? st : send_stage(d, s, s->size);
@@ -244,8 +244,9 @@ void gpu_pinned_free(Device *d, void *memory) {
 
 /* ---------------------------------------------------------------- launches */
 
-/* The stream for the next launch beside others: they take turns, and wait for what was there before when they are first
- * taken. One `behind` waits for what is in the stream that they branch off, too. */
+/* Finds the stream for the next launch beside others: the streams are used in turn, and each waits for the work before
+ * the fork when it is first used. A launch with `behind` also waits for the work so far in the stream from which they
+ * fork. */
 static StcStatus next_beside(Device *d, bool behind, void **stream) {
   Gpu *g = d->state;
   bool first = g->turn < g->nbeside || behind;
@@ -277,9 +278,8 @@ StcStatus gpu_launch(Device *d, const KernelLaunch *l, void **args, void **extra
   return e == 0 ? STC_OK : g->check(d, e, arena_printf(d->w->arena, "launching %s", l->kernel->name));
 }
 
-/* The streams for launches beside others wait for all there was so far. While recording that makes branches of the
- * graph.
- */
+/* Has the streams for launches beside others wait for all work so far. While recording, this makes branches of the
+ * graph. */
 StcStatus gpu_fork(Device *d) {
   Gpu *g = d->state;
   StcStatus st = g->use(d);
@@ -287,7 +287,7 @@ StcStatus gpu_fork(Device *d) {
   return st ? st : g->check(d, g->call.event_record(g->forked, g->stream), "recording an event");
 }
 
-/* And the other one for those of them that had a launch. */
+/* Has the other stream wait for those of these streams that had a launch. */
 StcStatus gpu_join(Device *d) {
   Gpu *g = d->state;
   StcStatus st = g->use(d);
@@ -298,21 +298,21 @@ StcStatus gpu_join(Device *d) {
   return st;
 }
 
-/* Marks the start in the stream. */
+/* Records the event for the start in the stream. */
 StcStatus gpu_start(Device *d) {
   Gpu *g = d->state;
   StcStatus st = g->use(d);
   return st ? st : g->check(d, g->call.event_record(g->begin, g->user), "recording an event");
 }
 
-/* Waits for all launches; an error in a kernel shows here. */
+/* Waits for all launches; an error in a kernel is reported here. */
 StcStatus gpu_wait(Device *d) {
   Gpu *g = d->state;
   StcStatus st = finish_user(d);
   return st || g->user ? st : g->check(d, g->call.synchronize(), "running the kernels");
 }
 
-/* Marks the end, waits for it, and reads the device's clock. */
+/* Records the event for the end, waits for it, and reads the device's clock. */
 StcStatus gpu_stop(Device *d, double *seconds) {
   Gpu *g = d->state;
   float milliseconds = 0;
@@ -327,7 +327,7 @@ StcStatus gpu_stop(Device *d, double *seconds) {
   return st;
 }
 
-/* All that follows goes to the caller's stream, behind all there was so far. */
+/* Sends all later work to the caller's stream, behind all work so far. */
 StcStatus gpu_use_stream(Device *d, void *stream) {
   Gpu *g = d->state;
   StcStatus st = g->use(d);
@@ -338,7 +338,7 @@ StcStatus gpu_use_stream(Device *d, void *stream) {
   return st;
 }
 
-/* The caller's events. */
+/* Functions for the caller's events. */
 StcStatus gpu_wait_event(Device *d, void *event) {
   Gpu *g = d->state;
   StcStatus st = g->use(d);

@@ -1,14 +1,15 @@
-/* driver/device/gpu.h: what the drivers of NVIDIA's and AMD's GPUs have in common (private to device-cuda.c and
- * device-hip.c): memory, streams, events and kernels under other names, with the same arguments and numbers. What
- * differs, finding a device and launching, is in the files of the two. Functions are those of DeviceKind (device.h). */
+/* driver/device/gpu.h: code that the devices for NVIDIA's and AMD's GPUs share (private to device-cuda.c and
+ * device-hip.c): memory, streams, events and kernels, which have different names in the two drivers, but the same
+ * arguments and numbers. Finding a device and launching differ and are in those two files. The functions are those of
+ * DeviceKind (device.h). */
 #ifndef STC_DEVICE_GPU_H
 #define STC_DEVICE_GPU_H
 
 #include "driver/device/device.h"
 #include "driver/program/program.h"
 
-/* Numbers that both interfaces have: results of calls, what to ask of a kernel, a stream that does not wait for the one
- * that is NULL, an event that takes no time. */
+/* Numbers that are equal in both interfaces: results of calls, attributes of a kernel, a stream that does not wait for
+ * the NULL stream, an event without timing. */
 enum {
   GPU_OUT_OF_MEMORY = 2,
   GPU_NO_DEVICE = 100,
@@ -19,8 +20,8 @@ enum {
   GPU_EVENT_DISABLE_TIMING = 2
 };
 
-/* Entry points that differ in nothing but their names. Each returns 0, or the number of an error. Pointers to the
- * device's memory are 64 bits wide in both. */
+/* Entry points that differ only in their names. Each returns 0 or an error number. Device pointers are 64 bits wide in
+ * both. */
 typedef struct GpuCalls {
   int (*memory_info)(size_t *left, size_t *total);
   int (*memory_alloc)(void **p, size_t size);
@@ -47,54 +48,54 @@ typedef struct GpuCalls {
   int (*event_elapsed)(float *milliseconds, void *start, void *end);
 } GpuCalls;
 
-/* Name of an entry point, and its place in the struct that holds it. */
+/* The name of an entry point, and the offset of its member in a struct. */
 typedef struct GpuEntry {
   const char *name;
   size_t offset;
 } GpuEntry;
-/* Finds `n` entry points of the library, for the struct at `to`; false if one is missing. */
+/* Finds `n` entry points of the library and writes them to the struct at `to`; false if one is missing. */
 bool gpu_find_entries(void *library, const GpuEntry *e, size_t n, void *to);
 
-/* The most launches that run at the same time as one. */
+/* The largest number of launches that run at the same time as one. */
 enum { GPU_BESIDE = 8 };
 
-/* What the state of a GPU begins with. */
+/* The first member of each GPU's state. */
 typedef struct Gpu {
   void *library;
   GpuCalls call;
-  /* STC_OK if `e` is success, else an error that says what `what` was. */
+  /* Returns STC_OK if `e` is success; else reports an error that names `what`. */
   StcStatus (*check)(Device *d, int e, const char *what);
-  /* Makes the device the one that this thread's calls are for: another plan's may be. */
+  /* Makes this device the current one of the calling thread, where another plan may have set its own. */
   StcStatus (*use)(Device *d);
-  /* For other threads, which cannot report: the same as the number of an error, and the driver's words for one. */
+  /* For other threads, which cannot report errors: the same, returning the error number; and the driver's text for it.
+   */
   int (*make_current)(Device *d);
   const char *(*words)(Device *d, int e);
-  /* Memory of this computer that the device copies to by itself; the number of an error. */
+  /* Allocates memory of this computer that the device copies to by itself; returns the error number. */
   int (*host_alloc)(Device *d, void **p, size_t size);
   void *module, *begin, *end;
-  void *user;               /* the caller's stream, NULL: the default one */
-  void *stream;             /* the one that launches go to: the caller's, or while recording that for it */
-  void *beside[GPU_BESIDE]; /* those for launches that are beside others, which take turns, as many as the kernels have
-                               use for, */
-  void *joined[GPU_BESIDE]; /* the events that tell that these are done, which others wait for, */
-  void *forked;             /* and the one that they wait for */
-  int nbeside, turn;        /* how many there are, how many launches were made on them since that event */
-  void *out;                /* the stream for copies to the host beside launches, NULL: none was needed yet */
-  void *lanes[LANES];       /* those of lanes but the main one; NULL: not used yet */
+  void *user;               /* the caller's stream; NULL: the default one */
+  void *stream;             /* the stream for launches: `user`, or the recording one */
+  void *beside[GPU_BESIDE]; /* streams for launches beside others, used in turn; as many as the kernels need */
+  void *joined[GPU_BESIDE]; /* the events behind these streams' work, for which others wait */
+  void *forked;             /* the event for which those streams wait */
+  int nbeside, turn;        /* their number; launches on them since that event */
+  void *out;                /* the stream for copies to the host beside launches; NULL: not made yet */
+  void *lanes[LANES];       /* streams of lanes other than 0; NULL: not made yet */
   void **functions;         /* of the module's kernels; NULL: not loaded yet */
-  unsigned *dynamic;        /* dynamic shared bytes of each */
-  /* The same as call.launch for one that may begin before the launch ahead of it in the stream has ended; NULL: there
-   * is no such thing, or the kernels do not wait. */
+  unsigned *dynamic;        /* bytes of dynamic shared memory of each */
+  /* As call.launch, but the launch may begin before the one ahead of it in the stream has ended; NULL: the device
+   * cannot do this, or the kernels do not wait. */
   int (*launch_early)(Device *d, void *f, const unsigned *grid, const unsigned *block, unsigned shared, void *stream,
                       void **args);
 } Gpu;
 
-/* Finds the kernels of the code in the module, if that is loaded, and makes events and streams for them. */
+/* Finds the code's kernels in the module, if it is loaded, and makes events and streams for them. */
 StcStatus gpu_prepare(Device *d, const Compiled *code);
-/* Gives the module, streams and events back. */
+/* Unloads the module and destroys streams and events. */
 void gpu_drop(Device *d);
-/* Launches with these arguments, in the one or the other way of the interface. Hardware x is the program's last
- * dimension, the grid is counted in blocks. */
+/* Launches with these arguments, in one of the interface's two forms: `args` or `extra`. Hardware dimension x is the
+ * program's last dimension; the grid is counted in blocks. */
 StcStatus gpu_launch(Device *d, const KernelLaunch *l, void **args, void **extra);
 
 bool gpu_room(Device *d, double *left, double *total);
@@ -120,7 +121,7 @@ StcStatus gpu_use_stream(Device *d, void *stream);
 StcStatus gpu_wait_event(Device *d, void *event);
 StcStatus gpu_record_event(Device *d, void *event);
 
-/* The functions above that are members of a DeviceKind. */
+/* The functions above, as members of a DeviceKind. */
 #define GPU_DEVICE \
   .alloc = gpu_alloc, .room = gpu_room, .release = gpu_release, .put = gpu_put, .fetch = gpu_fetch, .copy = gpu_copy, \
   .stage_new = gpu_stage_new, .stage_free = gpu_stage_free, .stage_fill = gpu_stage_fill, \

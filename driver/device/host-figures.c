@@ -7,14 +7,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* What each thread adds up: its own numbers, so many. */
+/* The numbers that one thread adds, and how many. */
 typedef struct Sums {
   double *to, *from;
   size_t each;
 } Sums;
 
-/* Bytes that one addition of those below moves; times that each is made, of which the best counts; bytes of a thread's
- * share of what caches are measured by, at least. */
+/* SUM_BYTES: bytes that one addition below moves; MEASURED: repetitions of each measurement, of which the best counts;
+ * SHARE_BYTES: the least bytes of a thread's share in measurements of caches. */
 enum { SUM_BYTES = 3 * sizeof(double), MEASURED = 3, CACHED_TURNS = 8, MOST_CACHES = 8, SHARE_BYTES = 1 << 18 };
 
 /* Adds the numbers of thread `block` (a HostKernelFn). */
@@ -27,7 +27,7 @@ static void add_share(void *const *args, const int64_t *block, char *scratch) {
     to[i] += from[i];
 }
 
-/* Memory for `n` numbers, all of it there, in large pages where it can be; NULL: there is none. */
+/* Memory for `n` numbers, all of it touched, in large pages if possible; NULL: there is not enough. */
 static double *sum_memory(size_t n) {
   size_t align = (size_t)1 << 21, bytes = (n * sizeof(double) + align - 1) / align * align;
   double *memory = aligned_alloc(align, bytes);
@@ -38,8 +38,8 @@ static double *sum_memory(size_t n) {
   return memory;
 }
 
-/* GB/s that `threads` threads get from memory together, by arrays of `bytes` bytes in all, two of the same size, which
- * are added `turns` times in a row; 0: there is no memory or no thread for that. */
+/* GB/s that `threads` threads together get from memory, with two arrays of the same size, of `bytes` bytes in all,
+ * which are added `turns` times in a row; 0: there is no memory or no thread for it. */
 static double measure_memory(int threads, size_t bytes, int turns) {
   HostPool pool = {0};
   size_t n = bytes / (2 * sizeof(double)) / (size_t)threads * (size_t)threads;
@@ -61,12 +61,12 @@ static double measure_memory(int threads, size_t bytes, int turns) {
 }
 
 double host_cache_bandwidth(int threads, double bytes) {
-  double least = threads * SHARE_BYTES; /* below it threads are begun and waited for, and little else */
+  double least = threads * SHARE_BYTES; /* with less, starting threads and waiting dominates */
   return measure_memory(threads, (size_t)(bytes > least ? bytes : least), CACHED_TURNS);
 }
 
-/* GHz of a core: by products that wait for each other, which take three cycles each on the CPUs that are known, and of
- * which the fastest of many runs counts. */
+/* GHz of a core, measured by dependent multiplications, each of which takes three cycles on all known CPUs; the fastest
+ * of many runs counts. */
 static double measure_clock(void) {
   enum { PRODUCTS = 20000, RUNS = 50, CYCLES = 3 };
   static volatile uint64_t kept;
@@ -83,7 +83,7 @@ static double measure_clock(void) {
   return best;
 }
 
-/* The name of the CPU as Linux says it, in `name`; empty if it does not. */
+/* Writes the name of the CPU, as Linux gives it, to `name`; an empty text if Linux gives none. */
 static void read_name(char *name, size_t size) {
   char line[256];
   FILE *f = fopen("/proc/cpuinfo", "r");
@@ -97,8 +97,8 @@ static void read_name(char *name, size_t size) {
     fclose(f);
 }
 
-/* Bytes of the first CPU's cache of `level` as Linux says them, "32768K"; 0: it does not. (The C library's number for
- * the last level is another one under some hypervisors.) */
+/* Bytes of the first CPU's cache of `level`, which Linux gives as "32768K"; 0 if it does not. (The C library's number
+ * for the last level is wrong under some hypervisors.) */
 static double cache_bytes(int level) {
   char path[96], unit = 0;
   double bytes = 0;

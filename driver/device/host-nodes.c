@@ -1,4 +1,4 @@
-/* driver/device/host-nodes.c: which CPUs are near which memory, as Linux tells it. */
+/* driver/device/host-nodes.c: which CPUs are near which memory, according to Linux. */
 #include "driver/device/host.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ cpu_set_t host_cpus(void) {
   return set;
 }
 
-/* Adds to *set those of the CPUs of `list` ("0-3,8,10-11") that are in *allowed. */
+/* Adds to *set the CPUs of `list` ("0-3,8,10-11") that are in *allowed. */
 static void add_list(const char *list, const cpu_set_t *allowed, cpu_set_t *set) {
   char *end;
   for (const char *at = list; *at >= '0' && *at <= '9'; at = *end == ',' ? end + 1 : end) {
@@ -29,7 +29,7 @@ static void add_list(const char *list, const cpu_set_t *allowed, cpu_set_t *set)
   }
 }
 
-/* The first line of the file "FOLDER/nodeN/cpulist" in `line`. False if there is none. */
+/* Reads the first line of the file "FOLDER/nodeN/cpulist" into `line`. False if there is none. */
 static bool read_list(const char *folder, int node, char *line, int size) {
   char path[512];
   snprintf(path, sizeof path, "%s/node%d/cpulist", folder, node);
@@ -40,7 +40,7 @@ static bool read_list(const char *folder, int node, char *line, int size) {
   return ok;
 }
 
-/* Nodes have numbers with gaps at times, so some are looked for behind the last. */
+/* The numbers of nodes can have gaps, so numbers beyond the last node found are tried. */
 enum { NODES_LOOKED_AT = 1024 / MOST_NODES };
 
 void host_nodes(const char *folder, const cpu_set_t *allowed, HostNodes *out) {

@@ -13,16 +13,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A page of the large kind. Scratch from a half of it on gets whole ones: pages lie in memory as they like, and those
- * of the small kind then share sets of the second-level cache that others leave alone. */
+/* LARGE_PAGE: bytes of a large page. Scratch memory of at least half of one gets whole large pages: the physical
+ * addresses of small pages are arbitrary, so several may share sets of the second-level cache while other sets stay
+ * unused. */
 enum { LARGE_PAGE = 1 << 21 };
 
-/* How long a thread asks before it sleeps, seconds; how often between looks at the clock. */
+/* patience: seconds for which a thread polls before it sleeps. ASKS: polls between readings of the clock. */
 static const double patience = 60e-6;
 enum { ASKS = 32 };
 
-/* Takes a run of the tiles of thread `of`, a quarter of what is left: long runs first, single tiles at the end, so that
- * all threads end together. False if none is left. */
+/* Takes a run of tiles of thread `of`, a quarter of what is left: long runs at first, single tiles at the end, so that
+ * all threads finish at the same time. False if none is left. */
 static bool take_from(HostShare *of, long long *first, long long *last) {
   long long at = atomic_load(&of->next), run;
   do {
@@ -35,7 +36,7 @@ static bool take_from(HostShare *of, long long *first, long long *last) {
   return true;
 }
 
-/* Takes tiles for thread `own`: its own, then those of the threads behind it. */
+/* Takes tiles for thread `own`: its own, then those of the threads after it. */
 static bool take_tiles(HostPool *p, int own, long long *first, long long *last) {
   int n = p->nworkers + 1;
   for (int i = 0; i < (p->each ? 1 : n); i++)
@@ -62,7 +63,7 @@ static void pull_tiles(HostPool *p, const HostWorker *w) {
     }
 }
 
-/* Lets the CPU rest for some cycles. */
+/* Lets the CPU pause for some cycles. */
 static void rest(void) {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -71,16 +72,16 @@ static void rest(void) {
 #endif
 }
 
-/* Is there another generation than `seen`? */
+/* Is the generation another one than `seen`? */
 static bool is_called(HostPool *p, unsigned long long seen) { return atomic_load(&p->generation) != seen; }
 
-/* Have the other threads done their part? */
+/* Have the other threads finished? */
 static bool are_done(HostPool *p, unsigned long long unused) {
   (void)unused;
   return atomic_load(&p->busy) == 0;
 }
 
-/* Asks until `holds` or the patience ends. Whether it holds. */
+/* Polls until `holds` returns true or the patience ends. Returns whether it held. */
 static bool ask(HostPool *p, bool (*holds)(HostPool *p, unsigned long long seen), unsigned long long seen) {
   double end = clock_seconds() + patience;
   do {
@@ -93,7 +94,7 @@ static bool ask(HostPool *p, bool (*holds)(HostPool *p, unsigned long long seen)
   return holds(p, seen);
 }
 
-/* Waits for another generation than `seen`; returns it. */
+/* Waits for a generation other than `seen`; returns it. */
 static unsigned long long await_call(HostPool *p, HostWorker *w, unsigned long long seen) {
   double start = clock_seconds();
   if (!p->alert || !w->asks || !ask(p, is_called, seen)) {
@@ -108,7 +109,7 @@ static unsigned long long await_call(HostPool *p, HostWorker *w, unsigned long l
   return atomic_load(&p->generation);
 }
 
-/* Calls all threads: raises the generation. */
+/* Wakes all threads: increments the generation. */
 static void call_all(HostPool *p) {
   pthread_mutex_lock(&p->lock);
   atomic_fetch_add(&p->generation, 1);
@@ -117,7 +118,7 @@ static void call_all(HostPool *p) {
   pthread_mutex_unlock(&p->lock);
 }
 
-/* The life of a thread of the pool. */
+/* The main function of a thread of the pool. */
 static void *worker_main(void *arg) {
   HostWorker *w = arg;
   HostPool *p = w->pool;
@@ -137,7 +138,7 @@ static void *worker_main(void *arg) {
   }
 }
 
-/* Scratch for one worker, aligned to 64 bytes at least; never NULL unless out of memory. */
+/* Scratch memory for one worker, aligned to at least 64 bytes; NULL only if there is no memory. */
 static char *scratch_new(size_t size) {
   size_t align = size >= LARGE_PAGE / 2 ? LARGE_PAGE : 64, rounded = (size / align + 1) * align;
   char *scratch = aligned_alloc(align, rounded);
@@ -146,7 +147,7 @@ static char *scratch_new(size_t size) {
   return scratch;
 }
 
-/* Makes worker `i` of `threads`. False when there is no memory. */
+/* Makes worker `i` of `threads`. False if there is no memory. */
 static bool worker_new(HostPool *p, int i, int threads) {
   HostWorker *w = &p->workers[i];
   const cpu_set_t *cpus = p->nodes.n > 1 ? &p->nodes.cpus[host_node_of(&p->nodes, i, threads)] : NULL;
@@ -178,8 +179,8 @@ bool host_pool_start(HostPool *p, int threads, size_t scratch_size) {
   return true;
 }
 
-/* Starts the threads anew in a process that fork has made of the pool's, where only the caller's thread lives on: else
- * it would wait for the others for ever. Those that the system has no room for are left out. */
+/* Starts the threads again in a child process of fork, where only the calling thread exists: else that thread would
+ * wait for the others forever. Threads that the system cannot provide are left out. */
 static void follow_fork(HostPool *p) {
   int before = p->nworkers;
   if (p->process == getpid())
@@ -219,7 +220,7 @@ void host_pool_stop(HostPool *p) {
   pthread_mutex_destroy(&p->lock);
 }
 
-/* Deals the tiles out to the first `n` threads, the others get none. */
+/* Divides the tiles among the first `n` threads; the others get none. */
 static void deal(HostPool *p, int n) {
   for (int i = 0; i <= p->nworkers; i++) {
     HostShare *s = &p->shares[i];
@@ -229,8 +230,7 @@ static void deal(HostPool *p, int n) {
   }
 }
 
-/* Works along as worker 0, on the CPUs of its node if there are several; those that the thread had before are its again
- * behind it. */
+/* Runs tiles as worker 0, bound to the CPUs of its node if there are several; restores the thread's CPUs afterwards. */
 static void work_along(HostPool *p) {
   const HostWorker *own = &p->workers[0];
   cpu_set_t before;
@@ -241,7 +241,7 @@ static void work_along(HostPool *p) {
     pthread_setaffinity_np(pthread_self(), sizeof before, &before);
 }
 
-/* Runs what is dealt out: `alone` by this thread. */
+/* Runs the shares; if `alone`, by this thread only. */
 static void run_dealt(HostPool *p, bool alone) {
   if (!alone) {
     atomic_store(&p->busy, p->nworkers);

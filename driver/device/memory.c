@@ -1,4 +1,4 @@
-/* driver/device/memory.c: how much memory there is for a plan, on its device or on this computer, and asking for it. */
+/* driver/device/memory.c: how much memory a plan can have, on its device or on this computer, and allocating it. */
 #include "driver/device/device.h"
 #include "driver/program/program.h"
 
@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* The text of so many bytes, rounded up or to the nearest. */
+/* Writes a number of bytes as text, rounded up or to the nearest. */
 static char *text_of(char to[MEMORY_TEXT], double bytes, bool up) {
   static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   int u = 0;
@@ -17,7 +17,7 @@ static char *text_of(char to[MEMORY_TEXT], double bytes, bool up) {
     bytes /= 1024;
     u++;
   }
-  double parts = !u || bytes >= 100 ? 1 : bytes >= 10 ? 10 : 100; /* of the last digit in one */
+  double parts = !u || bytes >= 100 ? 1 : bytes >= 10 ? 10 : 100; /* units of the last digit in 1 */
   if (up)
     bytes = ceil(bytes * parts) / parts;
   snprintf(to, MEMORY_TEXT, u && bytes < 100 ? "%.3g %s" : "%.0f %s", bytes, units[u]);
@@ -28,9 +28,9 @@ char *memory_text(char to[MEMORY_TEXT], double bytes) { return text_of(to, bytes
 
 char *memory_text_up(char to[MEMORY_TEXT], double bytes) { return text_of(to, bytes, true); }
 
-/* ---------------------------------------------------------------- this computer's */
+/* ---------------------------------------------------------------- this computer's memory */
 
-/* Adds the lines of /proc/meminfo called `name`, in bytes, to *sum. False if there is none. */
+/* Adds the values of the lines of /proc/meminfo called `name`, in bytes, to *sum. False if there is none. */
 static bool add_meminfo(const char *name, double *sum) {
   char line[256];
   double kib;
@@ -48,7 +48,7 @@ static bool add_meminfo(const char *name, double *sum) {
   return found;
 }
 
-/* The number that the file holds, or `other`: it cannot be read, or holds "max". */
+/* The number in the file, or `other` if it cannot be read, or contains "max". */
 static double number_in(const char *path, double other) {
   FILE *f = fopen(path, "r");
   double n;
@@ -58,8 +58,8 @@ static double number_in(const char *path, double other) {
   return ok ? n : other;
 }
 
-/* The least limit that a control group which this process is in sets: a container's, or a batch system's. `most` if
- * none is less. */
+/* The smallest limit of the control groups of this process, such as a container's or a batch system's; `most` if none
+ * is less. */
 static double group_limit(double most) {
   char line[1024], path[1280];
   FILE *f = fopen("/proc/self/cgroup", "r");
@@ -80,7 +80,7 @@ static double group_limit(double most) {
   return own < most ? own : most;
 }
 
-/* What `ulimit -v` leaves this process, or `most`. */
+/* The bytes that `ulimit -v` leaves this process, or `most`. */
 static double address_limit(double most) {
   struct rlimit r;
   long long pages = 0;
@@ -116,7 +116,7 @@ StcStatus computer_no_room(StcContext *c, const char *what, const char *name, do
   return STC_MEMORY;
 }
 
-/* ---------------------------------------------------------------- a device's */
+/* ---------------------------------------------------------------- a device's memory */
 
 void device_room(Device *d, double *left, double *total) {
   if (!d->kind->room || !d->kind->room(d, left, total))

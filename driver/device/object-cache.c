@@ -1,8 +1,8 @@
 /* driver/device/object-cache.c: objects with kernels for this CPU, in files of the user's cache. A file's name is the
- * checksum of all that the object depends on: stc's and LLVM's version and build, the processor, what is asked of LLVM,
- * and the LLVM IR. What is loaded is run, so nothing is taken from a folder or a file that anybody else could have
- * written, and no file whose own checksum is wrong. Files are written beside and renamed, so that none is ever seen
- * half written; those that were not used for the longest time are removed when all together are too large. */
+ * checksum of all on which the object depends: version and build of stc and LLVM, the processor, the options for LLVM,
+ * and the LLVM IR. Loaded objects are executed, so stc uses no folder or file that another user could have written, and
+ * no file with a wrong checksum. Files are written under another name and renamed, so nobody sees a partly written one.
+ * If all files together are too large, those that were used least recently are removed. */
 #include "driver/device/object-cache.h"
 #include "driver/device/code-cache.h"
 #include "driver/files/build-id.h"
@@ -19,11 +19,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Bytes that are kept at most, unless STC_CACHE_MAXSIZE says another number; the longest path, and the length of a
- * file's name with the 0 behind it. */
+/* MOST_KEPT: the most bytes that are kept, unless STC_CACHE_MAXSIZE gives another number; PATH_SIZE: the longest path;
+ * NAME_SIZE: the bytes of a file's name, including the final 0. */
 enum { MOST_KEPT = 256 << 20, PATH_SIZE = 4096, NAME_SIZE = 2 * SHA256_BYTES + 1 };
 
-/* What a file begins with: its kind, the key, the object's bytes, their checksum. */
+/* The first bytes of a file: its kind, the key, the object's number of bytes, and their checksum. */
 typedef struct Head {
   char kind[16];
   unsigned char key[SHA256_BYTES], sum[SHA256_BYTES];
@@ -31,7 +31,7 @@ typedef struct Head {
 } Head;
 static const char kind[16] = "stc object 1\n";
 
-/* The checksum of `n` bytes. */
+/* Computes the checksum of `n` bytes. */
 static void sum_of(const void *bytes, size_t n, unsigned char sum[SHA256_BYTES]) {
   Sha256 s;
   sha256_begin(&s);
@@ -39,11 +39,11 @@ static void sum_of(const void *bytes, size_t n, unsigned char sum[SHA256_BYTES])
   sha256_end(&s, sum);
 }
 
-/* The checksum of what makes objects: stc, of which a version has many builds while it is worked on, and LLVM, which
- * distributions mend without another version. */
+/* The checksum of the compilers: of stc, as one version has many builds during development, and of LLVM, which
+ * distributions patch without changing its version. */
 static unsigned char makers[SHA256_BYTES];
 
-/* Makes it, once a process. */
+/* Computes `makers`, once in a process. */
 static void find_makers(void) {
   static const char stc[] = "stc " STC_VERSION;
   Sha256 s;
@@ -54,7 +54,7 @@ static void find_makers(void) {
   sha256_end(&s, makers);
 }
 
-/* The key of `id` and the IR (CodeStore.key). */
+/* Computes the key of `id` and the IR (CodeStore.key). */
 static void make_key(const char *id, const char *ir, size_t n, CodeKey *key) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   Sha256 s;
@@ -66,16 +66,16 @@ static void make_key(const char *id, const char *ir, size_t n, CodeKey *key) {
   sha256_end(&s, key->bytes);
 }
 
-/* The file's name for `key`. */
+/* Writes the name of the file for `key`. */
 static void name_of(const CodeKey *key, char name[NAME_SIZE]) {
   for (int i = 0; i < SHA256_BYTES; i++)
     snprintf(name + 2 * i, 3, "%02x", key->bytes[i]);
 }
 
-/* Is what `s` tells of this user's, and can no other write to it? */
+/* Does the file of `s` belong to this user, and can no other user write to it? */
 static bool is_own(const struct stat *s) { return s->st_uid == geteuid() && (s->st_mode & (S_IWGRP | S_IWOTH)) == 0; }
 
-/* Opens the folder, making it if `make`; -1 if there is none that can be trusted. */
+/* Opens the folder, and makes it first if `make`; -1 if there is none that can be trusted. */
 static int open_folder(bool make) {
   char path[PATH_SIZE];
   struct stat s;
@@ -89,9 +89,9 @@ static int open_folder(bool make) {
   return folder;
 }
 
-/* ---------------------------------------------------------------- taking */
+/* ---------------------------------------------------------------- lookup */
 
-/* Reads the object with `key` from the file `fd`, if that is a whole one, into `a`. */
+/* Reads the object with `key` from the file `fd` into `a`. False if the file is incomplete or for another key. */
 static bool read_object(int fd, Arena *a, const CodeKey *key, char **bytes, size_t *size) {
   struct stat s;
   Head h;
@@ -108,7 +108,7 @@ static bool read_object(int fd, Arena *a, const CodeKey *key, char **bytes, size
   return memcmp(sum, h.sum, sizeof sum) == 0;
 }
 
-/* Finds the object with `key` (CodeStore.find), and notes that it was used now. */
+/* Finds the object with `key` (CodeStore.find), and sets the time of its last use. */
 static bool find_object(Arena *a, const CodeKey *key, char **bytes, size_t *size) {
   char name[NAME_SIZE];
   int folder = open_folder(false);
@@ -125,16 +125,16 @@ static bool find_object(Arena *a, const CodeKey *key, char **bytes, size_t *size
   return found;
 }
 
-/* ---------------------------------------------------------------- keeping */
+/* ---------------------------------------------------------------- storing */
 
-/* A file of the folder: when it was used last, and its bytes. */
+/* A file of the folder: the time of its last use, and its bytes. */
 typedef struct Kept {
   struct timespec used;
   int64_t bytes;
   char name[NAME_SIZE + 32];
 } Kept;
 
-/* Older ones come first (for qsort). */
+/* Sorts files by the time of last use, oldest first (for qsort). */
 static int compare_kept(const void *x, const void *y) {
   const struct timespec *a = &((const Kept *)x)->used, *b = &((const Kept *)y)->used;
   if (a->tv_sec != b->tv_sec)
@@ -150,7 +150,7 @@ static int64_t most_kept(void) {
   return said && *said && (*end || most < 0) ? MOST_KEPT : most;
 }
 
-/* Adds the regular file `name` to the `*n` of *all, which is from malloc. */
+/* Adds the regular file `name` to the array *all of `*n` files, which malloc has allocated. */
 static bool add_kept(int folder, const char *name, Kept **all, size_t *n) {
   struct stat s;
   if (strlen(name) >= sizeof(*all)->name || fstatat(folder, name, &s, AT_SYMLINK_NOFOLLOW) || !S_ISREG(s.st_mode))
@@ -167,8 +167,7 @@ static bool add_kept(int folder, const char *name, Kept **all, size_t *n) {
   return true;
 }
 
-/* Removes files, those that were used least recently first, until an eighth of what may be there is free, if there is
- * more than that. */
+/* If the files exceed the limit, removes those that were used least recently until an eighth of the limit is free. */
 static void make_room(int folder) {
   int64_t most = most_kept(), bytes = 0;
   Kept *all = NULL;
@@ -193,13 +192,13 @@ static void make_room(int folder) {
     close(again);
 }
 
-/* May this process write a file of so many bytes? Beyond `ulimit -f` a signal would end it. */
+/* May this process write a file of `n` bytes? Beyond `ulimit -f` a signal would end the process. */
 static bool may_write(size_t n) {
   struct rlimit most;
   return getrlimit(RLIMIT_FSIZE, &most) == 0 && (most.rlim_cur == RLIM_INFINITY || n <= most.rlim_cur);
 }
 
-/* Writes the object beside, and renames it to `name`. */
+/* Writes the object under another name, and renames it to `name`. */
 static void write_object(int folder, const char *name, const Head *h, const char *bytes) {
   static atomic_uint number;
   char beside[NAME_SIZE + 32];
@@ -214,7 +213,7 @@ static void write_object(int folder, const char *name, const Head *h, const char
     unlinkat(folder, beside, 0);
 }
 
-/* Keeps the object with `key` (CodeStore.keep). What fails is of no consequence but that it is compiled again. */
+/* Keeps the object with `key` (CodeStore.keep). A failure only means that the object is compiled again later. */
 static void keep_object(const CodeKey *key, const char *bytes, size_t size) {
   Head h = {.size = size};
   char name[NAME_SIZE];

@@ -5,12 +5,12 @@
 
 #include "driver/program/program.h"
 
-/* Where codegen finds objects and keeps them; NULL: the user wants none kept (STC_CACHE_DISABLE), or there is no home.
- * Several threads and processes may use it at once. */
+/* The store in which codegen finds and keeps objects; NULL if the user has disabled it (STC_CACHE_DISABLE), or there is
+ * no home. Several threads and processes may use it at once. */
 const CodeStore *object_cache(void);
-/* The folder: $XDG_CACHE_HOME/stc/host, or ~/.cache/stc/host; NULL: there is no home. */
+/* The path of the folder: $XDG_CACHE_HOME/stc/host, or ~/.cache/stc/host; NULL if there is no home. */
 const char *object_cache_folder(Arena *a);
-/* Why nothing is taken from that folder, though it is there: others may have written to it. NULL: it can be used. */
+/* The reason why stc does not use an existing folder: other users could have written to it. NULL if it can be used. */
 const char *object_cache_distrusts(const char *folder);
 
 #endif
