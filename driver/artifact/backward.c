@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* The work: the program, and its backward program as text; all: made for launches that are given every field that the
- * gradient is to, and not older levels alone. */
+/* The arguments: the program, and its backward program as text. all: the backward program is made for launches that get
+ * every field with a derivative, not only older levels. */
 typedef struct BackwardArgs {
   StcProgram *p;
   bool all;
@@ -15,7 +15,7 @@ typedef struct BackwardArgs {
   const char *text;
 } BackwardArgs;
 
-/* Is the number of rounds of each repeat of `m` a constant? They are written out. */
+/* Does each repeat of `m` have a constant number of rounds? Then these are unrolled. */
 static bool rounds_are_known(const Module *m) {
   for (int i = 0; i < m->nrepeats; i++)
     if (m->repeats[i].most.n)
@@ -40,7 +40,7 @@ static StcStatus make_text(void *arg) {
   return b ? STC_OK : STC_INPUT;
 }
 
-/* What keeps the options and repeats of the program from an artifact with a gradient; NULL: nothing. */
+/* The reason why options or repeats of the program rule out an artifact with a gradient; NULL if none does. */
 static const char *wrong_from_the_start(const StcProgram *p) {
   const StcOptions *o = &p->options;
   return o->check_finite || o->check_bounds ? "the program is compiled with checks"
@@ -49,11 +49,11 @@ static const char *wrong_from_the_start(const StcProgram *p) {
                                             : NULL;
 }
 
-/* Had the work come to an end, whatever the program is like? */
+/* Does this status end the work, whatever the program is? */
 static bool is_final(StcStatus s) { return s == STC_MEMORY || s == STC_INTERRUPTED; }
 
-/* Makes a->text, the backward program. *why: what keeps the program's artifact from having a gradient; NULL: nothing.
- */
+/* Makes a->text, the backward program. *why: the reason why the program's artifact cannot have a gradient; NULL if it
+ * can. */
 static StcStatus make_or_say(BackwardArgs *a, const char **why) {
   StcProgram *p = a->p;
   *why = wrong_from_the_start(p);
@@ -77,7 +77,7 @@ static StcStatus make_or_say(BackwardArgs *a, const char **why) {
   return STC_OK;
 }
 
-/* The program's defines and, if it is known, how many steps are made by default: a schedule suits these. */
+/* The program's defines and, if known, the default number of steps: the schedule is chosen for these. */
 static void add_defines(StcProgram *p, StcOptions *o) {
   const Module *m = p->source;
   Const *values = ARENA_ARRAY(p->w.arena, Const, m->nscalars + 1);

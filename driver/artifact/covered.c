@@ -1,15 +1,15 @@
-/* driver/artifact/covered.c: the check that boxes hold all points that are read (ir/run/covered.c) as C text, for
- * headers. */
+/* driver/artifact/covered.c: C text, for headers, that checks whether boxes contain all points that are read
+ * (ir/run/covered.c). */
 #include "driver/artifact/artifact.h"
 
-/* The bounds of `b`: lo and hi of each dimension, a comma before each. */
+/* Adds the bounds of `b`: lo and hi of each dimension, with a comma before each. */
 static void bounds(Str *s, const Module *m, const Box *b, const char *prefix) {
   for (int d = 0; d < b->rank; d++)
     str_addf(s, ", %s, %s", affine_c_text(s->arena, m, b->lo[d], prefix), affine_c_text(s->arena, m, b->hi[d], prefix));
 }
 
-/* What brings coordinates into a region by rule `r`, as number of stc_images. A rule that is not in here is a warning
- * of the compiler. */
+/* The number of rule `r` in stc_images, which maps coordinates into a region. The compiler warns about a rule that is
+ * missing here. */
 static int image_code(OutsideRule r) {
   switch (r) {
   case OUTSIDE_CLAMP: return 1;
@@ -33,7 +33,7 @@ static int image_code(OutsideRule r) {
   return 0;
 }
 
-/* The rules of all dimensions in one number, a byte each. */
+/* The rules of all dimensions packed into one number, one byte each. */
 static int image_codes(const Covered *c) {
   int all = 0;
   for (int d = 0; d < c->need.rank; d++)

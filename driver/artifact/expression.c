@@ -1,5 +1,5 @@
-/* driver/artifact/expression.c: launch-time expressions (params' defaults, top-level lets, bounds) evaluated, and as C
- * text. */
+/* driver/artifact/expression.c: evaluates launch-time expressions (params' defaults, top-level lets, bounds), and
+ * writes them as C text. */
 #include "driver/artifact/artifact.h"
 #include "driver/files/files.h"
 #include "driver/program/program.h"
@@ -18,14 +18,14 @@ const char *scalar_define(const StcProgram *p, const Module *m, int i) {
   return value;
 }
 
-/* A straight line of ops while it is evaluated: the i-th op's value. */
+/* A straight-line block of ops during its evaluation: the values of the ops by their number. */
 typedef struct Evaluation {
   int n;
   const Op **ops;
   Const *values;
 } Evaluation;
 
-/* The value of `v`, computed before. */
+/* The value of `v`, which was computed before. */
 static Const value_of(const Evaluation *e, const Value *v) {
   for (int i = e->n - 1; i >= 0; i--)
     if (e->ops[i] == v->def)
@@ -33,7 +33,7 @@ static Const value_of(const Evaluation *e, const Value *v) {
   return (Const){0};
 }
 
-/* Evaluates `b` from the scalars' values. False if it needs one that is not known. */
+/* Evaluates `b` from the scalars' values. False if it uses a scalar whose value is not known. */
 static bool evaluate(const Module *m, const Block *b, const Const *scalars, const bool *known, Const *out) {
   Evaluation e = {0, NULL, NULL};
   int count = 0;
@@ -227,8 +227,8 @@ const char c_helpers[] =
     "}\n"
     "#endif\n";
 
-/* The C function or operator for an op of two operands on integers / on floats; NULL if it has none. Infix ones begin
- * with a blank. */
+/* The C function or operator for an op with two operands, on integers or on floats; NULL if there is none. Operators
+ * begin with a blank. */
 static const char *binary_name(Opcode code, bool integer) {
   switch (code) {
   case OP_ADD: return integer ? "stc_add" : " +";
@@ -265,8 +265,8 @@ static char *convert_text(Arena *a, Type from, Type to, const char *x) {
   return arena_printf(a, "(%s)stc_int(%s, %s_MIN, %s_MAX)", c_type(to), x, name, name);
 }
 
-/* The C text of a call of the function of floats that the language and C have under the same name; NULL if `code` is
- * none. */
+/* The C text of a call of a function of floats that has the same name in the language and in C; NULL if `code` is not
+ * such a function. */
 static char *function_text(Arena *a, Opcode code, const char *x, const char *y) {
   const OpInfo *info = &op_info[code];
   if (!(info->flags & OPF_FUNCTION) || info->operands != OPERANDS_FLOATS)
@@ -304,7 +304,7 @@ static char *op_text(Arena *a, const Op *op, const char *x, const char *y, const
   return function ? arena_strdup(a, function) : arena_strdup(a, "0 /* not expressible */");
 }
 
-/* The name of the C variable that holds the value of `v`: its op's place in the block. */
+/* The name of the C variable that holds the value of `v`: it contains the number of the op in the block. */
 static char *variable(Arena *a, const Block *b, const Value *v) {
   int i = 0;
   for (const Op *op = b->first; op && op != v->def; op = op->next)

@@ -1,6 +1,5 @@
 /* driver/artifact/fortran.c: -emit=fortran, a module with interfaces to the functions of the host artifact's header,
- * which the shared object of
- * -emit=so has. */
+ * which are in the shared object of -emit=so. */
 #include "driver/artifact/artifact.h"
 #include "driver/artifact/header.h"
 #include "driver/program/program.h"
@@ -9,8 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* What is made of one program. `used` are the names of the module so far: Fortran does not tell upper from lower case.
- */
+/* The state of writing one module. `used`: the names in the module so far, as Fortran does not distinguish upper and
+ * lower case. */
 typedef struct Module90 {
   Str s;
   Arena *arena;
@@ -20,7 +19,7 @@ typedef struct Module90 {
   int nused;
 } Module90;
 
-/* `name` as a name of Fortran's that is not in use: it begins with a letter and has 63 characters at most. */
+/* `name` as an unused Fortran name, which begins with a letter and has at most 63 characters. */
 static const char *fresh(Module90 *f, const char *name) {
   const char *base = arena_printf(f->arena, "%s%.50s", isalpha((unsigned char)name[0]) ? "" : "x", name), *s = base;
   for (int i = 0, n = 2; i < f->nused; i++)
@@ -32,7 +31,7 @@ static const char *fresh(Module90 *f, const char *name) {
   return s;
 }
 
-/* The type of iso_c_binding for a scalar type; the 16-bit floats and the unsigned integers as bits. */
+/* The type of iso_c_binding for a scalar type; 16-bit floats and unsigned integers are integers with the same bits. */
 static const char *fortran_type(Type t) {
   switch (t) {
   case TY_BOOL: return "logical(c_bool)";
@@ -50,7 +49,7 @@ static const char *fortran_type(Type t) {
   }
 }
 
-/* The structure of params. Names in it are of their own. */
+/* Adds the derived type of params. Its members' names are in a scope of their own. */
 static void params(Module90 *f, const char *type) {
   const char **used = f->used;
   int nused = f->nused;
@@ -72,19 +71,20 @@ static void params(Module90 *f, const char *type) {
   f->nused = nused;
 }
 
-/* The first lines of the function whose C name is PROGRAM_name. `arguments` are its dummies' names. */
+/* Adds the first lines of the function whose C name is PROGRAM_name. `arguments`: the names of its dummy arguments. */
 static void begin(Module90 *f, const char *name, const char *arguments, const char *comment) {
   const char *c = arena_printf(f->arena, "%s_%s", f->names.program, name), *own = fresh(f, c);
   str_addf(&f->s, "    ! %s\n    function %s(%s) &\n        bind(c, name=\"%s\") result(answer)\n      import\n",
            comment, own, arguments, c);
 }
 
-/* Its last lines. */
+/* Adds its last lines. */
 static void end(Module90 *f, const char *result) {
   str_addf(&f->s, "      %s :: answer\n    end function\n\n", result);
 }
 
-/* Adds a dummy for each field and array to `list` (names, a line each), and their declarations to `declared`. */
+/* Adds a dummy argument for each field and array to `list` (a name on each line), and their declarations to `declared`.
+ */
 static void dummies(Module90 *f, Str *list, Str *declared) {
   const Module *m = f->m;
   for (int i = 0; i < m->nfields; i++) {
@@ -105,7 +105,7 @@ static void dummies(Module90 *f, Str *list, Str *declared) {
   }
 }
 
-/* The functions that tell sizes. */
+/* Adds the functions that return sizes. */
 static void sizes(Module90 *f, const char *type) {
   const Module *m = f->m;
   for (int i = 0; i < m->nfields + m->nparam_arrays; i++) {
@@ -125,7 +125,7 @@ static void sizes(Module90 *f, const char *type) {
   }
 }
 
-/* The functions that make weights of coordinates, and elements of params. */
+/* Adds the functions that compute weights from coordinates, and elements of arrays from params. */
 static void weights(Module90 *f, const char *type) {
   const Module *m = f->m;
   for (int i = 0; i < m->nparam_arrays; i++) {
@@ -150,7 +150,7 @@ static void weights(Module90 *f, const char *type) {
   }
 }
 
-/* The functions that compute. */
+/* Adds the functions that compute. */
 static void calls(Module90 *f, const char *type) {
   Str list = {f->arena, NULL, 0, 0}, declared = {f->arena, NULL, 0, 0};
   bool reduces = f->m->nreductions > 0;
@@ -171,7 +171,7 @@ static void calls(Module90 *f, const char *type) {
   end(f, "type(c_ptr)");
 }
 
-/* The function that makes characters of what is wrong. */
+/* Adds the function that converts an error text to Fortran characters. */
 static void message(Module90 *f) {
   const char *name = fresh(f, arena_printf(f->arena, "%s_message", f->names.program));
   str_addf(
@@ -184,7 +184,7 @@ static void message(Module90 *f) {
       name);
 }
 
-/* The text, in the program's memory. */
+/* The arguments of the guarded function; its text is in the program's memory. */
 typedef struct FortranArgs {
   StcProgram *p;
   const char *text;

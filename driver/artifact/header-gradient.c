@@ -1,6 +1,7 @@
-/* driver/artifact/header-gradient.c: in the header of a backward artifact, one function for the whole gradient: forward
- * steps that keep what the backward ones need, and these, by the functions of both headers. It goes back through the
- * steps as stc_plan_gradient does, with the same bits. Programs that need more than these functions have none. */
+/* driver/artifact/header-gradient.c: in the header of a backward artifact, one function for the whole gradient. It
+ * calls the functions of both headers: forward steps, whose values it keeps for the backward steps, and then the
+ * backward steps. It goes back through the steps as stc_plan_gradient does, with bitwise equal results. Programs that
+ * need more than these functions have no such function. */
 #include "driver/artifact/artifact.h"
 #include "driver/artifact/header.h"
 #include "driver/artifact/manifest.h"
@@ -8,20 +9,21 @@
 
 #include <string.h>
 
-/* What is written from: the backward program's writer, the forward one's, and what a launcher must know of the first.
+/* The writers of the backward and of the forward program, and the facts that a launcher needs about the backward one.
  */
 typedef struct Both {
   TextWriter *w, forward;
   const AdjointFacts *facts;
 } Both;
 
-/* The field that functions of the writer's header take, by name; -1: there is none. */
+/* The number of the field called `name` that functions of the writer's header have as a parameter; -1 if there is none.
+ */
 static int field_of(const TextWriter *w, const char *name) {
   int f = module_find_field(w->m, name);
   return f >= 0 && header_field_is_given(w->m, f) ? f : -1;
 }
 
-/* Whose field `from` fills field `name`, NULL: none of the list. */
+/* The field `from` which field `name` is filled; NULL if it is not in the list. */
 static const char *filled_from(int n, const AdjointField *list, const char *name) {
   for (int i = 0; i < n; i++)
     if (strcmp(list[i].name, name) == 0)
@@ -29,7 +31,7 @@ static const char *filled_from(int n, const AdjointField *list, const char *name
   return NULL;
 }
 
-/* Is forward field `f` one whose values are kept at each step? */
+/* Are the values of forward field `f` kept at each step? */
 static bool is_kept(const Both *x, int f) {
   const AdjointFacts *facts = x->facts;
   for (int i = 0; i < facts->nsaved + facts->nafter; i++)
@@ -38,12 +40,12 @@ static bool is_kept(const Both *x, int f) {
   return false;
 }
 
-/* May runs change forward field `f`? */
+/* Can runs change forward field `f`? */
 static bool changes(const Both *x, int f) {
   return header_field_is_given(x->forward.m, f) && !x->forward.m->fields[f].input;
 }
 
-/* Is field `f` of the backward program memory of the function itself, and not what it was given or has kept? */
+/* Does the function itself allocate field `f` of the backward program, rather than pass an argument or kept values? */
 static bool is_own(const Both *x, int f) {
   const AdjointFacts *a = x->facts;
   const char *name = x->w->m->fields[f].name;
@@ -51,7 +53,7 @@ static bool is_own(const Both *x, int f) {
          !filled_from(a->nafter, a->after, name) && !filled_from(a->ninputs, a->inputs, name);
 }
 
-/* Is launch-time array `i` of the backward program memory of the function, which it fills? */
+/* Does the function allocate and fill launch-time array `i` of the backward program? */
 static bool array_is_own(const Module *m, int i) {
   ArrayRole role = m->param_arrays[i].role;
   return role == ARRAY_NEXT || role == ARRAY_WEIGHTS || role == ARRAY_VALUES ||
@@ -63,7 +65,8 @@ static bool is_state(const Both *x, int i) {
   return x->forward.m->param_arrays[i].role == ARRAY_STATE && !array_is_passing(x->forward.m, i);
 }
 
-/* The forward array with a scalar whose values of all steps array `i` of the backward program has; -1: it has none. */
+/* The forward array with the scalar whose values after all steps are in array `i` of the backward program; -1 if there
+ * is none. */
 static int steps_of(const Both *x, int i) {
   for (int k = 0; k < x->forward.m->nparam_arrays; k++) {
     const char *name = x->forward.m->param_arrays[k].name;
@@ -75,16 +78,17 @@ static int steps_of(const Both *x, int i) {
   return -1;
 }
 
-/* The name of the forward program's array that array `i` of the backward one is, in C; NULL: callers give none. */
+/* The C name of the forward program's array that equals array `i` of the backward program; NULL if callers give none.
+ */
 static const char *given_array(const Both *x, int i) {
   const Module *f = x->forward.m;
   int of = module_find_param_array(f, x->w->m->param_arrays[i].name);
   return of < 0 || array_is_passing(f, of) ? NULL : x->forward.arrays[of];
 }
 
-/* ---------------------------------------------------------------- what it cannot do */
+/* ---------------------------------------------------------------- limits of the function */
 
-/* Is what fills the fields in the list no field that the forward functions take? */
+/* Does the list need a field that the forward functions do not have as a parameter? */
 static bool lacks_fields(const Both *x, int n, const AdjointField *list) {
   for (int i = 0; i < n; i++)
     if (field_of(x->w, list[i].name) >= 0 && field_of(&x->forward, list[i].from) < 0)
@@ -92,7 +96,7 @@ static bool lacks_fields(const Both *x, int n, const AdjointField *list) {
   return false;
 }
 
-/* Are the bounds of both fields the same text? */
+/* Do both fields have bounds with the same text? */
 static bool like_boxes(const Both *x, int back, int forward) {
   const Box *a = &x->w->m->fields[back].box, *b = &x->forward.m->fields[forward].box;
   bool like = a->rank == b->rank;
@@ -102,10 +106,10 @@ static bool like_boxes(const Both *x, int back, int forward) {
   return like;
 }
 
-/* Is the field of f32 or f64? */
+/* Is the type of the field f32 or f64? */
 static bool is_plain(const Module *m, int f) { return m->fields[f].type == TY_F32 || m->fields[f].type == TY_F64; }
 
-/* Why derivatives are not as the function hands them over; NULL: they are. */
+/* The reason why the function cannot return the derivatives; NULL if it can. */
 static const char *lacks_derivatives(const Both *x) {
   const AdjointFacts *a = x->facts;
   for (int i = 0; i < a->nbars; i++) {
@@ -129,7 +133,7 @@ static const char *lacks_derivatives(const Both *x) {
   return NULL;
 }
 
-/* Why reductions are not as the function sees them; NULL: they are. */
+/* The reason why the function cannot use the reductions; NULL if it can. */
 static const char *lacks_values(const Both *x) {
   const Module *m = x->w->m, *f = x->forward.m;
   for (int i = 0; i < f->nreductions; i++)
@@ -141,7 +145,7 @@ static const char *lacks_values(const Both *x) {
   return NULL;
 }
 
-/* Why launch-time arrays and frames are more than the function knows; NULL: they are not. */
+/* The reason why the function cannot handle launch-time arrays or frames; NULL if it can. */
 static const char *lacks_arrays(const Both *x) {
   const Module *m = x->w->m, *f = x->forward.m;
   for (int i = 0; i < f->nfields; i++) {
@@ -161,7 +165,7 @@ static const char *lacks_arrays(const Both *x) {
   return NULL;
 }
 
-/* Has the backward program a field that neither its init nor the function sets? */
+/* Does the backward program have a field that neither its init nor the function sets? */
 static bool lacks_start(const Both *x) {
   const Module *m = x->w->m;
   bool *has = ARENA_ARRAY(x->w->arena, bool, m->nfields + 1), lacks = false;
@@ -175,7 +179,7 @@ static bool lacks_start(const Both *x) {
   return lacks;
 }
 
-/* Why there is no function, NULL: there is one. */
+/* The reason why there is no function; NULL if there is one. */
 static const char *why_not(const Both *x) {
   const AdjointFacts *a = x->facts;
   if (x->w->program->forward->adjoint->ngiven)
@@ -192,7 +196,7 @@ static const char *why_not(const Both *x) {
 
 /* ---------------------------------------------------------------- parameters */
 
-/* The C name of what `by` is of, and with `part` of the forward field that is a component of it. */
+/* The C name of the field, array or param of `by`; with `part`, of the forward field that is a component of it. */
 static const char *by_name(const Both *x, const By *by, int part) {
   const Module *source = x->w->program->forward->source;
   return by->kind == BY_FIELD   ? x->forward.fields[part]
@@ -200,7 +204,7 @@ static const char *by_name(const Both *x, const By *by, int part) {
                                 : c_name(x->w->arena, source->scalars[by->index].name);
 }
 
-/* Is forward field `f` a component of what `by` is of, or all of it? */
+/* Is forward field `f` the field of `by`, or a component of it? */
 static bool is_part(const Both *x, const By *by, int f) {
   const Module *source = x->w->program->forward->source;
   if (by->kind != BY_FIELD || !header_field_is_given(x->forward.m, f))
@@ -210,12 +214,12 @@ static bool is_part(const Both *x, const By *by, int f) {
   return strncmp(of, name, n) == 0 && (!of[n] || of[n] == '.');
 }
 
-/* The number of the launch-time array that `by` is of, in the forward program. */
+/* The number of the forward program's launch-time array that `by` is for. */
 static int by_array(const Both *x, const By *by) {
   return module_find_param_array(x->forward.m, x->w->program->forward->source->param_arrays[by->index].name);
 }
 
-/* The parameters for what comes out. */
+/* Adds the parameters for results. */
 static void results(Both *x) {
   const Module *source = x->w->program->forward->source;
   for (int i = 0; i < source->nby; i++) {
@@ -230,7 +234,7 @@ static void results(Both *x) {
   }
 }
 
-/* Arguments of a forward run: the fields, those that change by their copies; the arrays. */
+/* Arguments of a forward run: fields (copies of those that runs change) and arrays. */
 static const char *forward_arguments(const Both *x) {
   const TextWriter *w = &x->forward;
   Str s = {x->w->arena, NULL, 0, 0};
@@ -244,7 +248,7 @@ static const char *forward_arguments(const Both *x) {
   return s.s;
 }
 
-/* The row of what is kept in which a field of the backward program is, as C text; NULL: it is in none. */
+/* C text for the row of kept values that a field of the backward program reads; NULL if the field reads none. */
 static const char *row_of(const Both *x, const char *name, const char **from) {
   const AdjointFacts *a = x->facts;
   *from = filled_from(a->nsaved, a->saved, name);
@@ -254,7 +258,7 @@ static const char *row_of(const Both *x, const char *name, const char **from) {
   return *from ? "(n - first + (k > 0))" : NULL;
 }
 
-/* Arguments of a backward run, or of the init, whose fields are those of step n. */
+/* Arguments of a backward run, or of the backward init; fields have the values of step n. */
 static const char *backward_arguments(const Both *x) {
   const TextWriter *w = x->w;
   const AdjointFacts *a = x->facts;
@@ -284,7 +288,7 @@ static const char *backward_arguments(const Both *x) {
 
 /* ---------------------------------------------------------------- the function */
 
-/* Bytes of forward field `f`, and of backward field `f`. */
+/* C text for the bytes of forward field `f`, and of backward field `f`. */
 static const char *forward_bytes(const Both *x, int f) {
   return c_text(x->w, "sizeof(%s) * (size_t)%s_size_%s(f)", header_element(&x->forward, f), x->forward.p,
                 x->forward.fields[f]);
@@ -293,7 +297,7 @@ static const char *backward_bytes(const Both *x, int f) {
   return c_text(x->w, "sizeof(%s) * (size_t)$_size_%s(b)", header_element(x->w, f), x->w->fields[f]);
 }
 
-/* Copies each field that runs change from one place to another, as C text with the name for %s. */
+/* Copies each field that runs change from one place to another, given as C text with %s for the name. */
 static void copy_state(Both *x, const char *indent, const char *to, const char *from) {
   for (int f = 0; f < x->forward.m->nfields; f++)
     if (changes(x, f)) {
@@ -302,7 +306,7 @@ static void copy_state(Both *x, const char *indent, const char *to, const char *
     }
 }
 
-/* What the memory is called that the function takes. */
+/* Adds the declarations of the memory that the function allocates. */
 static void declare(Both *x) {
   TextWriter *w = x->w;
   c_put(w,
@@ -331,12 +335,12 @@ static void declare(Both *x) {
       c_put(w, "  %s *kept_%s = NULL;\n", c_type(x->forward.m->param_arrays[i].type), x->forward.arrays[i]);
 }
 
-/* Takes memory, NULL where there is none, and gives it back. */
+/* Adds statements that allocate memory, NULL if there is none; the other function frees it. */
 static void take(Both *x, const char *name, const char *type, const char *bytes) {
   c_put(x->w, "  if (!e && !(%s = (%s *)STC_KEEP(%s + 1))) e = \"out of memory\";\n", name, type, bytes);
 }
 
-/* The arrays by whose elements there are derivatives. */
+/* Are there derivatives with respect to elements of the array? */
 static bool has_elements(const Both *x, int array) {
   for (int i = 0; i < x->facts->nelements; i++)
     if (module_find_param_array(x->forward.m, x->facts->elements[i].array) == array)
@@ -344,7 +348,8 @@ static bool has_elements(const Both *x, int array) {
   return false;
 }
 
-/* Memory for the backward program's arrays that are the function's, or gives it back. */
+/* Adds statements that allocate the arrays of the backward program that belong to the function (`takes`), or free them.
+ */
 static void own_arrays(Both *x, bool takes) {
   TextWriter *w = x->w;
   for (int i = 0; i < w->m->nparam_arrays; i++) {
@@ -370,8 +375,8 @@ static void own_arrays(Both *x, bool takes) {
   }
 }
 
-/* Keeps what scalars are when step n is done, or (`back`) makes them what they were when `first` steps were: before
- * step 0 runs do that themselves. */
+/* Adds statements that save the values of scalars after step n, or (`back`) restore their values after `first` steps;
+ * before step 0 runs set them by themselves. */
 static void keep_states(Both *x, const char *indent, bool back) {
   for (int i = 0; i < x->forward.m->nparam_arrays; i++) {
     const char *name = x->forward.arrays[i];
@@ -383,7 +388,7 @@ static void keep_states(Both *x, const char *indent, bool back) {
   }
 }
 
-/* What kernels read of list `l` of points, made here and copied to where it is read. */
+/* Adds statements that compute the data that kernels read for list `l` of points, and copy it to where it is read. */
 static void fill_list(Both *x, const PointList *l) {
   TextWriter *w = x->w;
   const char *field = w->fields[l->field];
@@ -396,7 +401,7 @@ static void fill_list(Both *x, const PointList *l) {
   c_put(w, ");\n  if (!e) STC_KEEP_COPY(back_%s, wide, %s);\n", field, backward_bytes(x, l->field));
 }
 
-/* Fills what is made of params and of given arrays: lists of points, weights, numbers. */
+/* Adds statements that fill what is computed from params and from given arrays: lists of points, weights, numbers. */
 static void fill(Both *x) {
   TextWriter *w = x->w;
   for (int i = 0; i < w->m->nlists; i++)
@@ -410,7 +415,7 @@ static void fill(Both *x) {
   }
 }
 
-/* All memory of the function, or gives it back. */
+/* Adds statements that allocate all memory of the function (`takes`), or free it. */
 static void memory(Both *x, bool takes) {
   TextWriter *w = x->w;
   struct {
@@ -453,7 +458,7 @@ static void memory(Both *x, bool takes) {
   own_arrays(x, takes);
 }
 
-/* The backward program's params: the forward one's, and how many steps there were. */
+/* Adds the backward program's params: those of the forward program, and the number of steps. */
 static void params(Both *x) {
   TextWriter *w = x->w;
   for (int i = 0; i < w->m->nscalars; i++) {
@@ -466,7 +471,7 @@ static void params(Both *x) {
   }
 }
 
-/* Adds what a backward step has left for elements of arrays. */
+/* Adds the contributions of a backward step to elements of arrays. */
 static void add_elements(Both *x) {
   TextWriter *w = x->w;
   for (int i = 0; i < x->facts->nelements; i++) {
@@ -486,7 +491,7 @@ static void add_elements(Both *x) {
   }
 }
 
-/* Notes what the losses came to. */
+/* Adds statements that record the values of the losses. */
 static void see_losses(Both *x) {
   const Module *source = x->w->program->forward->source;
   for (int i = 0; i < source->nlosses; i++) {
@@ -498,7 +503,7 @@ static void see_losses(Both *x) {
   }
 }
 
-/* The forward run up to the last segment, and the segments, the last first. */
+/* Adds the forward run up to the last segment, and the segments, beginning with the last. */
 static void segments(Both *x) {
   TextWriter *w = x->w;
   const char *done = x->forward.m->nreductions ? ", NULL" : "", *run = forward_arguments(x),
@@ -539,7 +544,8 @@ static void segments(Both *x) {
   c_put(w, "    }\n  }\n");
 }
 
-/* Hands over the derivatives by forward field `f`: the sum of those of itself and of levels that begin as it does. */
+/* Adds statements that return the derivatives with respect to forward field `f`: the sum over the field and over the
+ * levels that begin with the same values. */
 static void hand_field(Both *x, int f) {
   const AdjointFacts *a = x->facts;
   TextWriter *w = x->w;
@@ -562,7 +568,8 @@ static void hand_field(Both *x, int f) {
         header_element(&x->forward, f));
 }
 
-/* Hands over the derivative by the param that `by` is of: a sum over all points, in the order of reductions. */
+/* Adds statements that return the derivative with respect to the param of `by`: a sum over all points, in the order of
+ * reductions. */
 static void hand_param(Both *x, const By *by) {
   TextWriter *w = x->w;
   const char *of = x->w->program->forward->source->scalars[by->index].name;
@@ -586,7 +593,7 @@ static void hand_param(Both *x, const By *by) {
   }
 }
 
-/* Hands all of it over, the value first. */
+/* Adds statements that return all results, the value first. */
 static void hand_over(Both *x) {
   TextWriter *w = x->w;
   const Module *source = w->program->forward->source;
@@ -618,7 +625,7 @@ static void hand_over(Both *x) {
   }
 }
 
-/* What the text needs that no header has yet. */
+/* Helper functions that the text needs and no header has. */
 static const char helpers[] =
     "#include <stdlib.h>\n#include <string.h>\n\n"
     "/* The memory of what is kept, and copies to it and from it: others may be defined before, for that of a GPU. */\n"
@@ -638,7 +645,7 @@ static const char helpers[] =
     "row ? n - i : row, 256, lane);\n"
     "  return stc_in_turn(sums, rows, 1024, lane);\n}\n#endif\n\n";
 
-/* The comment. */
+/* Adds the comment above the function. */
 static void about(Both *x) {
   c_put(x->w,
         "/* The gradient: *value of the losses of `steps` steps from the fields' values on, and its derivatives "
@@ -648,7 +655,7 @@ static void about(Both *x) {
         x->forward.p);
 }
 
-/* Statements that refuse pointers that are NULL. Arrays may have no elements. */
+/* Adds statements that refuse NULL pointers, except for arrays without elements. */
 static void refuse_null(Both *x) {
   TextWriter *w = x->w;
   const Module *m = x->forward.m, *source = w->program->forward->source;
@@ -674,7 +681,7 @@ static void refuse_null(Both *x) {
   }
 }
 
-/* The function's head, and what it has before memory is taken. */
+/* Adds the function's head, and all that precedes the allocation of memory. */
 static void begin(Both *x) {
   TextWriter *w = x->w;
   about(x);

@@ -1,5 +1,5 @@
-/* driver/artifact/header-host.c: the host program (Host) as C functions: sequences of launches and swaps, the time loop
- * and the loops within its steps (the same text makes both), and the reductions of each. */
+/* driver/artifact/header-host.c: the host program (Host) as C functions: sequences of launches and swaps; the time loop
+ * and the loops within its steps, which have the same text; and the reductions of each loop. */
 #include "driver/artifact/artifact.h"
 #include "driver/artifact/header.h"
 
@@ -30,7 +30,7 @@ void header_sequence(TextWriter *w, const HostSeq *q, const char *indent) {
 
 /* ---------------------------------------------------------------- reductions */
 
-/* What tells the functions of loop `loop` (Reduction.loop) from those of others. */
+/* The suffix that distinguishes the functions of loop `loop` (Reduction.loop) from those of others. */
 static const char *number(TextWriter *w, int loop) { return loop ? c_text(w, "%d", loop) : ""; }
 
 /* Has loop `loop` reductions? */
@@ -41,7 +41,7 @@ static bool reduces(const Module *m, int loop) {
   return false;
 }
 
-/* Statements that judge the value of `r`, which is in p->NAME. */
+/* Adds statements that test the value of `r`, which is in p->NAME. */
 static void judge(TextWriter *w, const Reduction *r, const char *name) {
   const char *field = r->kind == REDUCE_FINITE || r->kind == REDUCE_BOUNDS ? declared_name(w->m, r->field) : "";
   if (r->kind == REDUCE_FINITE)
@@ -56,8 +56,8 @@ static void judge(TextWriter *w, const Reduction *r, const char *name) {
         expression_c_text(w->arena, w->m, r->stop, "p->", "met"));
 }
 
-/* The rest of them where `r` has a value for each member: p->NAME has that of one after the other, *stop becomes true
- * if all meet the condition, and p->NAME_each has all, if there is room. */
+/* Adds the other statements for `r` if it has a value for each member: p->NAME holds one member's value after the
+ * other, *stop becomes true if all meet the condition, and p->NAME_each receives all values, if it is given. */
 static void reduction_each(TextWriter *w, const Reduction *r, const char *name) {
   const char *type = c_type(r->type), *each = c_name(w->arena, c_text(w, "%s_each", r->name));
   c_put(w, "    const int64_t members = %s;\n    bool all = true;\n    %s *value = NULL;\n", header_members(w), type);
@@ -79,7 +79,7 @@ static void reduction_each(TextWriter *w, const Reduction *r, const char *name) 
         each, each, w->gpu ? "    free(value);\n" : "");
 }
 
-/* Statements that evaluate `r` where it is due. */
+/* Adds statements that evaluate `r` if it is due. */
 static void reduction(TextWriter *w, const Reduction *r) {
   const char *name = c_name(w->arena, w->m->scalars[r->scalar].name);
   c_put(w, "  if (!e && done %% INT64_C(%lld) == 0) {\n", (long long)r->every);
@@ -97,8 +97,8 @@ static void reduction(TextWriter *w, const Reduction *r) {
   c_put(w, "  }\n");
 }
 
-/* The function that evaluates the reductions of loop `loop` that are due, and the one that says how far it is to the
- * next. */
+/* Adds the function that evaluates the due reductions of loop `loop`, and the function that returns the distance to the
+ * next ones. */
 static void reductions(TextWriter *w, int loop) {
   const Module *m = w->m;
   if (!reduces(m, loop))
@@ -124,8 +124,8 @@ static void reductions(TextWriter *w, int loop) {
 
 /* ---------------------------------------------------------------- loops */
 
-/* The statements by which loop `loop` goes on: always by the longest sequence that does not go too far. `done` counts
- * its steps or rounds; `count`: HostLoop.count. */
+/* Adds the statements that advance loop `loop`: each time by the longest sequence that does not go beyond the end.
+ * `done` counts steps or rounds; `count`: HostLoop.count. */
 static void rounds(TextWriter *w, int loop, int count, int n, const HostSeq *seqs, const char *done) {
   bool reduce = reduces(w->m, loop);
   const char *left = c_text(w, "end - %s", done);
@@ -148,7 +148,7 @@ static void rounds(TextWriter *w, int loop, int count, int n, const HostSeq *seq
   c_put(w, "%s  }\n%s  return e;\n}\n\n", n ? "" : "    break;\n", loop ? "  s->step = first;\n" : "");
 }
 
-/* The function of loop number `i`. */
+/* Adds the function of loop number `i`. */
 static void inner_loop(TextWriter *w, int i) {
   const HostLoop *l = &w->m->host.loops[i];
   reductions(w, i + 1);

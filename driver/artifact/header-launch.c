@@ -1,9 +1,9 @@
-/* driver/artifact/header-launch.c: how a kernel is launched, as C text: how many blocks it has, its arguments, and
- * which kernel is launched in its place where its multiples do not hold. */
+/* driver/artifact/header-launch.c: the launch of a kernel as C text: its number of blocks, its arguments, and the
+ * kernel that replaces it if the params do not meet its multiples. */
 #include "driver/artifact/artifact.h"
 #include "driver/artifact/header.h"
 
-/* All blocks of kernel `k`, in C. */
+/* The number of all blocks of kernel `k`, in C. */
 static const char *total_text(const Kernel *k) {
   return k->rank > GRID_RANK ? "stc_area(stc_area(stc_area(blocks[0], blocks[1]), blocks[2]), blocks[3])"
                              : "stc_area(stc_area(blocks[0], blocks[1]), blocks[2])";
@@ -14,8 +14,8 @@ const char *header_blocks_text(const Kernel *k) {
                              : "  int64_t blocks[3] = {1, 1, 1}, total;\n";
 }
 
-/* Statements that turn the blocks of kernel `k`, which leaves some out, into those that are not left out, numbered
- * along the last dimension. */
+/* Adds statements that replace the blocks of kernel `k`, which leaves some out, by the others, numbered along the last
+ * dimension. */
 static void leave_out(TextWriter *w, const Kernel *k) {
   c_put(w, "  total = 1;\n");
   for (int d = 0; d < k->rank; d++)
@@ -26,7 +26,7 @@ static void leave_out(TextWriter *w, const Kernel *k) {
         total_text(k), k->rank > GRID_RANK ? "blocks[3] = " : "", k->rank - 1);
 }
 
-/* What the blocks of `k` in dimension `d` cover by a tile each, in C. */
+/* The number of points of which the blocks of `k` in dimension `d` compute one tile each, in C. */
 static const char *covered_text(const TextWriter *w, const Kernel *k, int d) {
   const char *all = c_affine(w, k->extent[d]);
   int over = k->over[d];

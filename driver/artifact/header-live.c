@@ -1,9 +1,9 @@
-/* driver/artifact/header-live.c: the blocks of kernels that a run launches, in the C header and the launcher: those of
- * tiles with work for the kernel (driver/program/busy.c). As in plans (driver/instance/plan-idle.c), they are found
- * after the values that are computed once. */
+/* driver/artifact/header-live.c: C text, in the header and the launcher, that finds the blocks of kernels that a run
+ * launches: those of tiles with work for the kernel (driver/program/busy.c). As in plans (driver/instance/plan-idle.c),
+ * they are found after the values that are computed once. */
 #include "driver/artifact/header.h"
 
-/* What counts tiles by class. */
+/* The function that counts tiles by class. */
 static const char c_busy[] =
     "/* Are tiles of that class among those whose bits are in `busy`? */\n"
     "static inline int stc_is_busy(uint32_t tile, unsigned busy) { return tile > 31 || (busy >> tile & 1) != 0; }\n"
@@ -24,7 +24,7 @@ static const char c_busy[] =
     "  return 0;\n"
     "}\n\n";
 
-/* The same of a list, or if `columns` is 0 of classes, on the device. */
+/* The same on the device, for a list, or for classes if `columns` is 0. */
 static const char c_busy_gpu[] =
     "/* How many blocks are launched, in *live: as many as the list of n rows on the device, of which there are "
     "`bytes`, "
@@ -47,7 +47,7 @@ static const char c_busy_gpu[] =
     "  return e;\n"
     "}\n\n";
 
-/* The bits of the classes in `busy`, and of those that there are not. */
+/* A bit for each class in `busy`, and for each number that is no class. */
 static unsigned bits_of(const bool *busy) {
   unsigned bits = ~((1u << MOST_CLASSES) - 1);
   for (int c = 0; c < MOST_CLASSES; c++)
@@ -55,7 +55,7 @@ static unsigned bits_of(const bool *busy) {
   return bits;
 }
 
-/* The first kernel that goes by the list of kernel number `i`: that for which it is made. */
+/* The first kernel with the same list as kernel number `i`: the one for which the list is made. */
 static int first_of_list(const Module *m, int i) {
   int first = 0;
   while (m->kernels[first].list != m->kernels[i].list)
@@ -63,8 +63,8 @@ static int first_of_list(const Module *m, int i) {
   return first;
 }
 
-/* Statements that find the blocks of kernel number `i`, whose classes are in buffer `classes`. Lists and classes are of
- * all tiles, those that the kernel leaves out among them: kernels at edges are for some of those with classes. */
+/* Adds statements that find the blocks of kernel number `i`, whose classes are in buffer `classes`. Lists and classes
+ * include the tiles that the kernel leaves out: kernels at edges compute some of the tiles with classes. */
 static void find_blocks(TextWriter *w, int i, int classes, unsigned bits) {
   const Module *m = w->m;
   const Kernel *k = &m->kernels[i];

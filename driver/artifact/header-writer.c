@@ -1,12 +1,12 @@
-/* driver/artifact/header-writer.c: the writer of headers and launchers (TextWriter): text with the program's name in
- * it, the C names of fields and launch-time arrays, and facts of the program about them. */
+/* driver/artifact/header-writer.c: the writer of headers and launchers (TextWriter): text with the program's name, the
+ * C names of fields and launch-time arrays, and facts about these. */
 #include "driver/artifact/artifact.h"
 #include "driver/artifact/header.h"
 
 #include <ctype.h>
 #include <string.h>
 
-/* `fmt` with the program's name for each $. */
+/* `fmt` with each $ replaced by the program's name. */
 static const char *named(const TextWriter *w, const char *fmt) {
   Str s = {.arena = w->arena};
   str_add(&s, "");
@@ -50,7 +50,8 @@ static bool is_taken(const char *const *names, int n, const char *name) {
   return false;
 }
 
-/* `name` as an identifier that is none of the `n` names: "v_0" of the component v.0, "U_1" of the older level U@1. */
+/* `name` as an identifier that is not among the `n` names: "v_0" for the component v.0, "U_1" for the older level U@1.
+ */
 static const char *unique(Arena *a, const char *const *names, int n, const char *name) {
   const char *s = arena_identifier(a, name);
   while (is_taken(names, n, s))
@@ -58,7 +59,7 @@ static const char *unique(Arena *a, const char *const *names, int n, const char 
   return s;
 }
 
-/* Names all fields and arrays. Those that are identifiers keep their names. */
+/* Chooses the names of all fields and arrays. Names that are identifiers stay. */
 static void choose_names(TextWriter *w) {
   const Module *m = w->m;
   int n = m->nfields + m->nparam_arrays, plain = 0;

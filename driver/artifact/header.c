@@ -1,12 +1,13 @@
-/* driver/artifact/header.c: the C header beside a host object: prototypes of the kernels, and the time loop as an
- * inline function, so that a C program needs the object and this header only. A GPU's launcher (launcher.c) is made of
- * the same text but for memory and launches. */
+/* driver/artifact/header.c: the C header beside a host object. It contains prototypes of the kernels and the time loop
+ * as an inline function, so a C program needs only the object and this header. A GPU's launcher (launcher.c) consists
+ * of the same text, except for memory and launches. */
 #include "driver/artifact/artifact.h"
 #include "driver/artifact/header.h"
 
 #include <string.h>
 
-/* "float *A, float *B": a parameter for each field that lives from step to step, and each launch-time array. */
+/* Adds "float *A, float *B": a parameter for each field that lives from step to step, and for each launch-time array.
+ */
 static void field_parameters(TextWriter *w) {
   for (int f = 0; f < w->m->nfields; f++)
     if (header_field_is_given(w->m, f))
@@ -17,8 +18,8 @@ static void field_parameters(TextWriter *w) {
             w->arrays[i]);
 }
 
-/* Comment, includes, helpers. Of the program's file the name alone is told, not its folder: the header is the same
- * wherever it is made. */
+/* Adds the comment, includes and helpers. Of the program's file only the name is given, not the folder, so the header
+ * is the same wherever it is made. */
 static void begin(TextWriter *w) {
   const char *file = w->program->file, *slash = strrchr(file, '/');
   c_put(w,
@@ -46,7 +47,7 @@ void header_helpers(TextWriter *w) {
     }
 }
 
-/* A prototype for each kernel. */
+/* Adds a prototype for each kernel. */
 static void prototypes(TextWriter *w) {
   c_put(w, "/* The kernels: each runs one block, numbered by the program's dimensions. args[i] points to the value of "
            "argument i, scratch is aligned to 64. */\n");
@@ -73,7 +74,7 @@ void header_params(TextWriter *w) {
   c_put(w, "%s} $_params;\n\n", m->nscalars ? "" : "  int unused;\n");
 }
 
-/* The params' defaults, and the computed scalars behind them. */
+/* Adds the params' defaults, and the scalars that are computed from them. */
 static void scalars(TextWriter *w) {
   const Module *m = w->m;
   for (int i = 0; i < m->nscalars; i++) {
@@ -100,7 +101,7 @@ static void scalars(TextWriter *w) {
   c_put(w, "  return params;\n}\n\n");
 }
 
-/* A condition that the box is not empty, as C text; of a dimension with one point for all params nothing is said. */
+/* A condition, as C text, that the box is not empty; it leaves out dimensions that have one point for all params. */
 static const char *not_empty(TextWriter *w, const Box *b) {
   Str s = {w->arena, NULL, 0, 0};
   for (int d = 0; d < b->rank; d++) {
@@ -111,7 +112,7 @@ static const char *not_empty(TextWriter *w, const Box *b) {
   return s.s ? s.s : "";
 }
 
-/* Statements that check the multiples of `k`, if there is nothing else to launch. */
+/* Adds statements that check the multiples of `k`, if it has no replacement. */
 static void check_multiples(TextWriter *w, const Kernel *k) {
   for (int i = 0; i < k->nmultiples && !k->instead; i++) {
     Str value = {.arena = w->arena};
@@ -122,7 +123,7 @@ static void check_multiples(TextWriter *w, const Kernel *k) {
   }
 }
 
-/* Statements that check that the grid has points in every dimension, and not too many to reckon with. */
+/* Adds statements that check that the grid has points in every dimension, and not too many for 64-bit computation. */
 static void check_grid(TextWriter *w) {
   const Box *b = &w->m->grid;
   for (int d = 0; d < b->rank; d++) {
@@ -139,10 +140,10 @@ static void check_grid(TextWriter *w) {
   }
 }
 
-/* Is it within 64 bits, whatever the params are? */
+/* Does its value fit into 64 bits for all params? */
 static bool always_fits(Affine x) { return x.n == 0 || (x.n == 1 && x.t[0].coef == 1 && x.c == 0); }
 
-/* Statements that check that the bytes of each field and launch-time array can be counted. */
+/* Adds statements that check that the numbers of bytes of all fields and launch-time arrays fit into 64 bits. */
 static void check_sizes(TextWriter *w) {
   const Module *m = w->m;
   for (int f = 0; f < m->nfields; f++) {
@@ -166,7 +167,7 @@ static void check_sizes(TextWriter *w) {
   }
 }
 
-/* Statements that check that the blocks of kernel `k` can be counted. */
+/* Adds statements that check that the number of blocks of kernel `k` fits into 64 bits. */
 static void check_blocks(TextWriter *w, const Kernel *k) {
   for (int d = 0; d < k->rank; d++)
     if (!always_fits(k->extent[d]))
@@ -174,7 +175,7 @@ static void check_blocks(TextWriter *w, const Kernel *k) {
             c_affine(w, k->extent[d]), k->name, d);
 }
 
-/* The function that computes the lets and checks the params. */
+/* Adds the function that computes the lets and checks the params. */
 static void bind(TextWriter *w) {
   const Module *m = w->m;
   c_put(w, "/* Computes what depends on the params and checks them. */\nstatic inline const char *$_bind($_params *p) "
@@ -200,7 +201,7 @@ static void bind(TextWriter *w) {
   c_put(w, "  return NULL;\n}\n\n");
 }
 
-/* Extents and element counts of fields and arrays. */
+/* Adds the functions for extents and element counts of fields and arrays. */
 static void extents(TextWriter *w) {
   for (int f = 0; f < w->m->nfields; f++) {
     const Field *field = &w->m->fields[f];
@@ -234,7 +235,7 @@ static void extents(TextWriter *w) {
   }
 }
 
-/* The structure that holds a run's buffers. */
+/* Adds the struct that holds a run's buffers. */
 static void state(TextWriter *w) {
   c_put(w,
         "/* The memory of a run: a pointer for each buffer. */\ntypedef struct $_state {\n  $_params *p;\n  int64_t "
@@ -248,7 +249,7 @@ static void state(TextWriter *w) {
   c_put(w, "} $_state;\n\n");
 }
 
-/* One launch function a kernel. */
+/* Adds one launch function for kernel `k`. */
 static void launch(TextWriter *w, const Kernel *k, int number) {
   long long scratch = (long long)(kernel_shared_bytes(k) + 63) / 64 * 64;
   c_put(w,
@@ -287,7 +288,7 @@ static void launch(TextWriter *w, const Kernel *k, int number) {
         k->name);
 }
 
-/* The launch functions; those of kernels that may be launched with any params first, because the others call them. */
+/* Adds the launch functions, first those of kernels that accept any params, because the others call them. */
 static void launches(TextWriter *w) {
   for (int later = 0; later < 2; later++)
     for (int i = 0; i < w->m->nkernels; i++)
@@ -295,8 +296,8 @@ static void launches(TextWriter *w) {
         w->gpu ? launcher_launch(w, &w->m->kernels[i], i) : launch(w, &w->m->kernels[i], i);
 }
 
-/* Statements that make buffer `b` the caller's array number `array`; kernels read one element even of an empty one, so
- * then it is a 0. */
+/* Adds statements that make buffer `b` the caller's array number `array`. Kernels read one element even of an empty
+ * array, so its buffer is a single 0. */
 static void open_array(TextWriter *w, int b, int array) {
   c_put(
       w,
@@ -304,7 +305,7 @@ static void open_array(TextWriter *w, int b, int array) {
       b, b, w->arrays[array], w->arrays[array], b);
 }
 
-/* Statements that give buffer `b` its memory: the caller's array, or fresh memory. */
+/* Adds statements that set the memory of buffer `b`: the caller's array, or new memory. */
 static void open_buffer(TextWriter *w, int b) {
   const Buffer *buffer = &w->m->buffers[b];
   if (w->gpu) {
@@ -327,7 +328,7 @@ static void open_buffer(TextWriter *w, int b) {
   c_put(w, " + 1);\n  s->buffer[%d] = own%d;\n  if (!own%d) e = \"out of memory\";\n", b, b, b);
 }
 
-/* Statements that set up `s`: the caller's arrays as copy 0, fresh memory for the rest. */
+/* Adds statements that set up `s`: the caller's arrays as copy 0, new memory for the rest. */
 static void open_state(TextWriter *w) {
   const Module *m = w->m;
   c_put(w, "  $_params bound = *params;\n  const $_params *p = &bound;\n  $_state state, *s = &state;\n  const char *e "
@@ -343,8 +344,8 @@ static void open_state(TextWriter *w) {
       c_put(w, "  (void)array_%s;\n", w->arrays[i]);
 }
 
-/* Statements that leave the results in the caller's arrays and free the rest. set: which fields inits have set; NULL:
- * steps were made. */
+/* Adds statements that put the results into the caller's arrays and free the rest. set: the fields that inits have set;
+ * NULL: after steps. */
 static void close_state(TextWriter *w, const bool *set) {
   const Module *m = w->m;
   for (int f = 0; f < m->nfields; f++) {
@@ -369,7 +370,7 @@ static void close_state(TextWriter *w, const bool *set) {
   c_put(w, "  return e;\n}\n\n");
 }
 
-/* The init function, where there is something to do. */
+/* Adds the init function, if there is something to do. */
 static void init(TextWriter *w) {
   if (w->m->host.init.nops == 0)
     return;
@@ -393,8 +394,8 @@ static void init(TextWriter *w) {
 
 /* ---------------------------------------------------------------- lists of points and probes */
 
-/* Statements that find `cell`, the number of the cell of list `l` where its point number i is, and leave the function
- * if there is none. */
+/* Adds statements that compute `cell`, the number of the cell of list `l` at the position of its point number i, and
+ * leave the function if there is none. */
 static void point_cell(TextWriter *w, const PointList *l) {
   const Module *m = w->m;
   for (int d = 0; d < m->grid.rank; d++) {
@@ -409,7 +410,7 @@ static void point_cell(TextWriter *w, const PointList *l) {
   }
 }
 
-/* The function that makes what kernels read of list `l` from the arrays of its coordinates. */
+/* Adds the function that computes the data that kernels read for list `l` from the arrays of its coordinates. */
 static void fill_list(TextWriter *w, const PointList *l) {
   const Module *m = w->m;
   int first = 0;
@@ -445,7 +446,7 @@ static void fill_list(TextWriter *w, const PointList *l) {
   c_put(w, "  return NULL;\n}\n\n");
 }
 
-/* What there is to say about probe `p`, and to do at the start of a run. */
+/* Adds the checks for probe `p`, and its work at the start of a run. */
 static void probe_start(TextWriter *w, const Probe *p) {
   c_put(w, "  if (first_step == 0) {\n");
   header_sequence(w, &p->seq, "    ");
@@ -455,7 +456,7 @@ static void probe_start(TextWriter *w, const Probe *p) {
         (long long)p->every, (long long)p->every, (int)SERIES_ROWS, p->name);
 }
 
-/* The comment that says how the series of probes are to be read. */
+/* Adds the comment that explains the layout of the series of probes. */
 static void about_probes(TextWriter *w) {
   for (int i = 0; i < w->m->nprobes; i++) {
     const Probe *p = &w->m->probes[i];
@@ -468,7 +469,7 @@ static void about_probes(TextWriter *w) {
   }
 }
 
-/* The comment that says what the arrays of scalars hold. */
+/* Adds the comment that tells what the arrays of scalars hold. */
 static void about_states(TextWriter *w) {
   for (int i = 0; i < w->m->nparam_arrays; i++) {
     const ParamArray *a = &w->m->param_arrays[i];
@@ -481,7 +482,7 @@ static void about_states(TextWriter *w) {
   }
 }
 
-/* What a run does with scalars that are kept before its first step is step 0. */
+/* Adds statements that set the scalars which are kept between runs, if the first step of the run is step 0. */
 static void first_states(TextWriter *w) {
   for (int b = 0; b < w->m->nbuffers; b++) {
     const Buffer *buffer = &w->m->buffers[b];
@@ -503,7 +504,7 @@ static void first_states(TextWriter *w) {
   }
 }
 
-/* The comment that says which frames the fields hold that have frames. */
+/* Adds the comment that tells which frames the fields with frames hold. */
 static void about_frames(TextWriter *w) {
   for (int f = 0; f < w->m->nfields; f++) {
     const Field *x = &w->m->fields[f];
@@ -515,7 +516,7 @@ static void about_frames(TextWriter *w) {
   }
 }
 
-/* Statements that refuse a run for which a field needs more than one frame. */
+/* Adds statements that refuse a run for which a field needs more than one frame. */
 static void check_frames(TextWriter *w) {
   for (int f = 0; f < w->m->nfields; f++) {
     const Field *x = &w->m->fields[f];
@@ -529,7 +530,7 @@ static void check_frames(TextWriter *w) {
 
 /* ---------------------------------------------------------------- the time loop */
 
-/* Comment, name and parameters of the run function. */
+/* Adds comment, name and parameters of the run function. */
 static void begin_run(TextWriter *w) {
   bool reduce = w->m->nreductions > 0;
   c_put(w,
@@ -544,7 +545,7 @@ static void begin_run(TextWriter *w) {
   str_add(&w->s, reduce ? ", int64_t *done) {\n" : ") {\n");
 }
 
-/* The function that makes steps. */
+/* Adds the function that makes steps. */
 static void run(TextWriter *w) {
   const Module *m = w->m;
   about_probes(w);

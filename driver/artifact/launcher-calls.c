@@ -1,9 +1,9 @@
-/* driver/artifact/launcher-calls.c: the GPU calls in the functions of a launcher: allocating and freeing memory,
- * launches. A host's header has the caller's memory and loops over blocks instead. */
+/* driver/artifact/launcher-calls.c: the calls of the GPU's driver in the functions of a launcher: allocating and
+ * freeing memory, launches. A host's header uses the caller's memory and loops over blocks instead. */
 #include "driver/artifact/artifact.h"
 #include "driver/artifact/header.h"
 
-/* The caller's array that buffer `b` is, as the name of a parameter. */
+/* The name of the parameter for the caller's array that is buffer `b`. */
 static const char *given_name(const TextWriter *w, int b) {
   const Buffer *buffer = &w->m->buffers[b];
   return buffer->kind == BUFFER_PARAM ? c_text(w, "array_%s", w->arrays[buffer->field])
@@ -21,8 +21,8 @@ static const char *bytes_text(const TextWriter *w, int b) {
   return c_text(w, "sizeof(%s) * (size_t)%s", type, header_cells(w, buffer));
 }
 
-/* The bytes that kernels may read of it: those of a field without points count each empty dimension as one, an empty
- * array has an element. */
+/* The bytes that kernels may read of the buffer, as C text: each empty dimension of a field without points counts as
+ * one, an empty array as one element. */
 static const char *room_text(TextWriter *w, int b) {
   const Buffer *buffer = &w->m->buffers[b];
   const char *type = c_type(buffer_type(w->m, b));

@@ -1,5 +1,6 @@
-/* driver/artifact/launcher-runtime.c: the part of a launcher that is the same for all programs: its calls of NVIDIA's
- * and of AMD's driver, and the memory of a thread. It is C text that launcher.c puts before the program's own text. */
+/* driver/artifact/launcher-runtime.c: the part of a launcher that is the same for all programs: the calls of NVIDIA's
+ * and of AMD's driver, and the GPU memory of a host thread. It is C text that launcher.c puts before the program's own
+ * text. */
 #include "driver/artifact/header.h"
 
 /* The CUDA driver's interface. */
@@ -142,7 +143,7 @@ const char launcher_hip[] =
     "  return a.on_device && !a.on_host;\n"
     "}\n";
 
-/* What is made from either: memory, errors, launches. */
+/* Functions that call either of these: memory, errors, launches. */
 const char launcher_common[] =
     "/* What a thread has of the device: kernels, and memory that runs of it used before, `own`, which the next ones "
     "use again. */\n"

@@ -1,6 +1,5 @@
-/* driver/artifact/launcher.c: -emit=launcher, one C file that has a GPU's artifact in it and runs it, with the
- * functions that the header of a host artifact has (header.c): it needs CUDA's driver or HIP's runtime, and no other
- * file. */
+/* driver/artifact/launcher.c: -emit=launcher, one C file that contains a GPU's artifact and runs it. It has the
+ * functions of a host artifact's header (header.c), and needs CUDA's driver or HIP's runtime, and no other file. */
 #include "driver/artifact/artifact.h"
 #include "driver/artifact/header.h"
 
@@ -11,7 +10,7 @@ static bool is_hip(const TextWriter *w) { return strcmp(target_arch(w->gpu), "am
 
 /* ---------------------------------------------------------------- the artifact */
 
-/* PTX as a string, a line each; other bytes as numbers. */
+/* Adds the artifact: PTX as a string, with a literal for each line; other bytes as numbers. */
 static void artifact(TextWriter *w, const char *bytes, size_t size) {
   c_put(w, "/* The kernels, for %s. */\n", target_info(w->gpu)->cpu);
   if (is_hip(w)) {
@@ -30,7 +29,7 @@ static void artifact(TextWriter *w, const char *bytes, size_t size) {
   c_put(w, "\";\n\n");
 }
 
-/* What a thread has, and the functions that are about that alone. */
+/* Adds the data of a host thread, and the functions that use only that. */
 static void device(TextWriter *w) {
   const Module *m = w->m;
   int n = m->nkernels ? m->nkernels : 1;
@@ -62,7 +61,7 @@ static void device(TextWriter *w) {
 
 /* ---------------------------------------------------------------- the file */
 
-/* What callers should know. `file` is what this is: the launcher or its header. */
+/* Adds the comment for callers. `file`: the kind of file, the launcher or its header. */
 static void about(TextWriter *w, const char *file) {
   const char *p = w->p;
   c_put(w, "/* The stencil program %s on %s GPUs (%s), as C functions: %s. Made by stc %s.\n *\n",
@@ -102,7 +101,7 @@ char *launcher_text(Workspace *ws, const StcProgram *p, const Module *m, const T
   return w.s.s;
 }
 
-/* The prototype of a function. */
+/* Adds the prototype of a function. */
 static void prototype(TextWriter *w, const char *result, const char *name, const char *parameters,
                       const char *arguments) {
   (void)arguments;

@@ -1,8 +1,8 @@
 /* driver/artifact/manifest-gradient.c: the gradient's part of the manifest: the inputs of the backward program, its
- * fields that are the derivatives, and its own manifest. */
+ * fields with derivatives, and its own manifest. */
 #include "driver/artifact/manifest.h"
 
-/* Fields, or scalars, of the backward program, each with what it is `from`. */
+/* Fields or scalars of the backward program, each with the name `from` which it is filled. */
 static json_t *pairs(int n, const AdjointField *fields) {
   json_t *list = json_array();
   for (int i = 0; i < n; i++)
@@ -20,7 +20,7 @@ static json_t *losses(const Module *m) {
   return list;
 }
 
-/* What the gradient is to. */
+/* The fields, arrays and params with respect to which the gradient is taken. */
 static json_t *by(const Module *m) {
   static const char *const kinds[] = {"field", "array", "param"};
   json_t *list = json_array();
@@ -37,7 +37,7 @@ static json_t *by(const Module *m) {
   return list;
 }
 
-/* Derivatives by elements of launch-time arrays. */
+/* Derivatives with respect to elements of launch-time arrays. */
 static json_t *elements(const AdjointFacts *f) {
   json_t *list = json_array();
   for (int i = 0; i < f->nelements; i++)
@@ -46,7 +46,7 @@ static json_t *elements(const AdjointFacts *f) {
   return list;
 }
 
-/* The manifest of the backward program, without a checksum of its own: it is within another one's. */
+/* The manifest of the backward program, without a checksum of its own, as it is inside another manifest. */
 static json_t *inner(StcProgram *backward) {
   const char *text;
   if (stc_program_manifest(backward, &text))
@@ -56,8 +56,8 @@ static json_t *inner(StcProgram *backward) {
   return o;
 }
 
-/* The checksum of the backward artifact, whose file must be the one that belongs to this manifest. NULL after an error.
- */
+/* The checksum of the backward artifact, by which a launcher finds whether its file belongs to this manifest. NULL
+ * after an error. */
 static const char *artifact_checksum(const ManifestWriter *w) {
   const char *bytes;
   size_t size;

@@ -1,7 +1,7 @@
 /* driver/artifact/manifest-host.c: the host program (Host) in the manifest. */
 #include "driver/artifact/manifest.h"
 
-/* A sequence of launches, swaps and loops, of so many `steps`, or rounds. */
+/* A sequence of launches, swaps and loops; `steps` is the key for its number of steps or rounds. */
 static json_t *sequence(const ManifestWriter *w, const HostSeq *s, const char *steps) {
   json_t *o = json_object(), *ops = json_array();
   for (int i = 0; i < s->nops; i++) {
@@ -23,10 +23,10 @@ static json_t *sequence(const ManifestWriter *w, const HostSeq *s, const char *s
   return o;
 }
 
-/* How long the text of an expression may become before the rest is left out. */
+/* The longest text of an expression, in bytes; the rest is left out. */
 enum { LONGEST_FORMULA = 2000 };
 
-/* Appends the value of `v` as one formula, operations by name: lt(change, 0.5). */
+/* Appends the value of `v` as one formula with named operations: lt(change, 0.5). */
 static void add_formula(const ManifestWriter *w, Str *s, const Value *v) {
   const Op *op = v->def;
   if (s->n > LONGEST_FORMULA) {
@@ -46,14 +46,14 @@ static void add_formula(const ManifestWriter *w, Str *s, const Value *v) {
   }
 }
 
-/* The text of what `b` yields. */
+/* The text of the value that `b` yields. */
 static json_t *formula(const ManifestWriter *w, const Block *b) {
   Str s = {w->arena, NULL, 0, 0};
   add_formula(w, &s, b->last->operands[0]);
   return json_string(s.s);
 }
 
-/* What is evaluated between sequences. */
+/* The reductions that are evaluated between sequences. */
 static json_t *reductions(const ManifestWriter *w) {
   static const char *const kinds[] = {"reduce", "until", "finite", "bounds"};
   const Module *m = w->m;
@@ -79,7 +79,7 @@ static json_t *reductions(const ManifestWriter *w) {
   return list;
 }
 
-/* What is seen at points. */
+/* The probes, which record values at points. */
 static json_t *probes(const ManifestWriter *w) {
   const Module *m = w->m;
   json_t *list = json_array();

@@ -39,7 +39,7 @@ json_t *manifest_box(const ManifestWriter *w, const Box *b) {
   return o;
 }
 
-/* The place of `v`'s op among those of the expression. */
+/* The index of `v`'s op among the ops of the expression. */
 static int place(const Block *b, const Value *v) {
   int i = 0;
   for (const Op *op = b->first; op && op != v->def; op = op->next)

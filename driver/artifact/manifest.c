@@ -1,5 +1,5 @@
-/* driver/artifact/manifest.c: the manifest of an artifact as JSON, with all that another launcher needs.
- * docs/manifest.md describes it field by field. */
+/* driver/artifact/manifest.c: the manifest of an artifact as JSON, with all that other launchers need. docs/manifest.md
+ * describes each member. */
 #include "driver/artifact/artifact.h"
 #include "driver/artifact/manifest.h"
 #include "driver/files/files.h"
@@ -29,8 +29,8 @@ enum {
 
 /* ---------------------------------------------------------------- declarations */
 
-/* The grid's region, and what the program says of distances: for each dimension the name of the scalar that is the
- * distance of two points, or of the array of their coordinates; of the scalar that is the time step. */
+/* The grid's region, and the program's distances: for each dimension the name of the scalar with the distance of two
+ * points, or of the array of their coordinates; the name of the scalar with the time step. */
 static json_t *whole_grid(const ManifestWriter *w) {
   const Module *m = w->m;
   const Metric *x = &m->metric;
@@ -54,13 +54,13 @@ static json_t *whole_grid(const ManifestWriter *w) {
 /* The number of points of `b` along dimension d. */
 static Affine extent(const ManifestWriter *w, const Box *b, int d) { return box_extent(w->arena, b, d); }
 
-/* How long field `f` is in memory along dimension d: a row has its pitch. */
+/* The extent of field `f` in memory along dimension d; that of a row is its pitch. */
 static Affine memory_extent(const ManifestWriter *w, const Field *f, int d) {
   bool row = d == f->box.rank - 1 && f->pitch;
   return row ? affine_scalar(w->arena, f->pitch - 1) : extent(w, &f->box, d);
 }
 
-/* Params and lets, in the order in which they are to be computed. */
+/* Params and lets, in the order in which they must be computed. */
 static json_t *scalars(const ManifestWriter *w) {
   const Module *m = w->m;
   Const *values = ARENA_ARRAY(w->arena, Const, m->nscalars + 1);
@@ -102,7 +102,7 @@ static json_t *strides(const ManifestWriter *w, const Field *f) {
 /* "none", "clamp" and so on. */
 static const char *rule_name(OutsideRule r) { return r == OUTSIDE_CONST ? "constant" : outside_name(r); }
 
-/* What is beyond one side of field `f`, as an object. */
+/* The rule beyond one side of field `f`, as an object. */
 static json_t *side(const ManifestWriter *w, const Field *f, const Side *s) {
   json_t *o = json_object();
   set(o, "rule", json_string(s->rule == OUTSIDE_HALF ? outside_name(OUTSIDE_MIRROR) : rule_name(s->rule)));
@@ -118,7 +118,7 @@ static json_t *side(const ManifestWriter *w, const Field *f, const Side *s) {
   return o;
 }
 
-/* What is beyond the edges of field `f`, into its object `o`: one rule, or two for each dimension. */
+/* Sets the rules beyond the edges of field `f` in its object `o`: one rule, or two for each dimension. */
 static void set_outside(const ManifestWriter *w, const Field *f, json_t *o) {
   json_t *list = json_array();
   if (outside_uniform(f, f->box.rank) && outside_end(f->outside[0], 0) == outside_end(f->outside[0], 1)) {
@@ -139,7 +139,7 @@ static void set_outside(const ManifestWriter *w, const Field *f, json_t *o) {
   SET(o, "outside", json_string("by side"), "sides", list);
 }
 
-/* When a field of a part of a grid is exchanged, into its object `o`. */
+/* Sets in the object `o` of field `f`, of a part of a grid, when it is exchanged. */
 static void set_exchange(const ManifestWriter *w, const Field *f, json_t *o) {
   static const char *const when[] = {"never", "once", "steps"};
   SET(o, "exchange", json_string(when[f->exchange]), "whole", manifest_box(w, f->whole), "ring", json_boolean(f->ring));
@@ -201,7 +201,7 @@ static json_t *fields(const ManifestWriter *w) {
   return list;
 }
 
-/* The fields of vectors and structs that were taken apart. */
+/* The fields of vectors and structs that passes have split into components. */
 static json_t *records(const ManifestWriter *w) {
   const StcProgram *p = w->program;
   json_t *list = json_array();
@@ -224,7 +224,7 @@ static json_t *records(const ManifestWriter *w) {
   return list;
 }
 
-/* The structs that types name, members in order. */
+/* The structs that types name, with their members in order. */
 static json_t *structs(const ManifestWriter *w) {
   const Module *m = w->m;
   json_t *list = json_array();
@@ -243,7 +243,7 @@ static json_t *structs(const ManifestWriter *w) {
   return list;
 }
 
-/* The word for what an array is. */
+/* The word for the role of an array. */
 static const char *role_word(ArrayRole role) {
   return role == ARRAY_NEXT     ? "next"
          : role == ARRAY_SERIES ? "series"
@@ -329,7 +329,7 @@ static json_t *buffers(const ManifestWriter *w) {
   return list;
 }
 
-/* Sets in `o` that regions must hold all points that another one's come to by an outside rule. */
+/* Sets in `o` that regions must contain all points to which an outside rule maps another region. */
 static void set_covered(const ManifestWriter *w, json_t *o, const Covered *c) {
   Str s = {.arena = w->arena};
   json_t *x = json_object(), *by = json_array();
@@ -352,8 +352,8 @@ static void set_covered(const ManifestWriter *w, json_t *o, const Covered *c) {
   set(o, "covered", x);
 }
 
-/* What must hold of the params: value >= 0, or that regions cover another, unless one of the regions in unless_empty is
- * empty. */
+/* The conditions on params: a value >= 0, or regions that cover another one unless one of the regions in unless_empty
+ * is empty. */
 static json_t *checks(const ManifestWriter *w) {
   json_t *list = json_array();
   for (int i = 0; i < w->m->nchecks; i++) {
@@ -381,7 +381,7 @@ static const char *access_name(const KArg *a) {
   return a->reads && a->writes ? "read_write" : a->writes ? "write" : "read";
 }
 
-/* One argument of `k`; *offset is where the next one may begin in the kernarg segment. */
+/* One argument of `k`; *offset is the first free offset in the kernarg segment, before and after. */
 static json_t *argument(const ManifestWriter *w, const Kernel *k, const KArg *a, size_t *offset) {
   static const char *const kinds[] = {"buffer", "scalar", "step"};
   const Module *m = w->m;
@@ -407,7 +407,8 @@ static json_t *argument(const ManifestWriter *w, const Kernel *k, const KArg *a,
   return o;
 }
 
-/* The number of blocks of `tile` points that cover `extent`, of which those at the ends take `over` beside, as text. */
+/* The number of blocks of `tile` points that cover `extent`, as text; the blocks at the ends cover `over` points in
+ * addition. */
 static const char *blocks_text(const ManifestWriter *w, Affine extent, int32_t over, int32_t tile) {
   if (over)
     return arena_printf(w->arena, "ceildiv(max(%s - %d, min(%s, 1), 0), %d)", manifest_affine_text(w, extent),
@@ -415,7 +416,7 @@ static const char *blocks_text(const ManifestWriter *w, Affine extent, int32_t o
   return arena_printf(w->arena, "ceildiv(max(%s, 0), %d)", manifest_affine_text(w, extent), (int)tile);
 }
 
-/* The number of all blocks of kernel `k`, which leaves some out, as text. */
+/* The number of blocks of kernel `k`, which leaves some out, as text. */
 static const char *left_out_text(const ManifestWriter *w, const Kernel *k) {
   Str all = {.arena = w->arena}, hole = {.arena = w->arena};
   for (int d = 0; d < k->rank; d++) {
@@ -452,7 +453,7 @@ static json_t *block(const Kernel *k) {
   return o;
 }
 
-/* Sets in `o` under which params `k` may be launched, and what is launched under others. */
+/* Sets in `o` for which params `k` may be launched, and which kernel is launched for others. */
 static void set_multiples(const ManifestWriter *w, const Kernel *k, json_t *o) {
   json_t *list = json_array();
   for (int i = 0; i < k->nmultiples; i++) {
@@ -468,7 +469,7 @@ static void set_multiples(const ManifestWriter *w, const Kernel *k, json_t *o) {
     set(o, "instead", json_string(w->m->kernels[k->instead - 1].name));
 }
 
-/* Sets in `o` for which classes of tiles kernel number `i` has something to do, if it has not for all. */
+/* Sets in `o` the classes of tiles for which kernel number `i` has work, unless it has work for all. */
 static void set_tiles(const ManifestWriter *w, int i, json_t *o) {
   const Kernel *k = &w->m->kernels[i];
   json_t *list = json_array();
@@ -523,7 +524,7 @@ static json_t *kernels(const ManifestWriter *w) {
   return list;
 }
 
-/* ---------------------------------------------------------------- the whole */
+/* ---------------------------------------------------------------- the whole manifest */
 
 /* The lists of points. */
 static json_t *lists(const ManifestWriter *w) {
@@ -546,7 +547,7 @@ static json_t *lists(const ManifestWriter *w) {
   return list;
 }
 
-/* The target and what the artifact is. */
+/* The target and the kind of the artifact. */
 static json_t *target(const ManifestWriter *w) {
   json_t *o = OBJECT("arch", json_string(target_arch(w->target)), "cpu", json_string(target_info(w->target)->cpu),
                      "triple", json_string(target_triple(w->target)), "artifact", json_string(target_suffix(w->target)),
@@ -556,7 +557,7 @@ static json_t *target(const ManifestWriter *w) {
   return o;
 }
 
-/* The least version whose readers know all that the manifest of `m` has. */
+/* The lowest schema version whose readers know everything in the manifest of `m`. */
 static int schema_version(const StcProgram *p, const Module *m) {
   if (p->backward)
     return SCHEMA_WITH_GRADIENT;

@@ -1,5 +1,5 @@
-/* driver/artifact/outside.c: the functions of a host artifact's header, or of a launcher, for callers in other files:
- * of a shared object (shared-object.c), or of the launcher as an object. */
+/* driver/artifact/outside.c: the functions of a host artifact's header, or of a launcher, made visible to callers in
+ * other files: in a shared object (shared-object.c), or in the launcher compiled to an object. */
 #include "driver/artifact/artifact.h"
 #include "driver/artifact/header.h"
 
@@ -20,7 +20,7 @@ static const char *arrays_text(TextWriter *w, bool types) {
   return s.s;
 }
 
-/* The function that fills list `l` of points. */
+/* Calls `each` for the function that fills list `l` of points. */
 static void each_list(TextWriter *w, const PointList *l, EachFunction *each) {
   const Module *m = w->m;
   Str parameters = {w->arena, NULL, 0, 0}, arguments = {w->arena, NULL, 0, 0};
@@ -38,7 +38,7 @@ static void each_list(TextWriter *w, const PointList *l, EachFunction *each) {
   each(w, "const char *", c_text(w, "fill_%s", w->fields[l->field]), parameters.s, arguments.s);
 }
 
-/* The functions that only a launcher has. */
+/* Calls `each` for the functions that only a launcher has. */
 static void each_of_gpu(TextWriter *w, EachFunction *each) {
   each(w, "const char *", "device", "int index", "index");
   each(w, "const char *", "stream", "void *stream", "stream");
@@ -79,21 +79,21 @@ void header_each_function(TextWriter *w, EachFunction *each) {
     each_of_gpu(w, each);
 }
 
-/* Has the text call a function of its own by another name. */
+/* Adds a macro by which the text calls its own function by another name. */
 static void rename_function(TextWriter *w, const char *result, const char *name, const char *parameters,
                             const char *arguments) {
   (void)result, (void)parameters, (void)arguments;
   c_put(w, "#define $_%s inline_$_%s\n", name, name);
 }
 
-/* And callers by the usual one. */
+/* Removes that macro, so that callers use the usual name. */
 static void restore_function(TextWriter *w, const char *result, const char *name, const char *parameters,
                              const char *arguments) {
   (void)result, (void)parameters, (void)arguments;
   c_put(w, "#undef $_%s\n", name);
 }
 
-/* A function that is seen from outside. */
+/* Adds a function that is visible to other files. */
 static void outside_function(TextWriter *w, const char *result, const char *name, const char *parameters,
                              const char *arguments) {
   c_put(w, "%s%s $_%s(%s) { %sinline_$_%s(%s); }\n", w->attribute, result, name, parameters,

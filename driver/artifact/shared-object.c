@@ -1,6 +1,5 @@
-/* driver/artifact/shared-object.c: -emit=so, the host artifact and the functions of its header in a shared object, for
- * callers that have no C
- * compiler: ctypes, Julia, Fortran. A C compiler makes it, which CC names, or cc. */
+/* driver/artifact/shared-object.c: -emit=so, a shared object with the host artifact and the functions of its header,
+ * for callers that have no C compiler: ctypes, Julia, Fortran. It is made by the C compiler that CC names, or by cc. */
 #include "driver/artifact/artifact.h"
 #include "driver/artifact/header.h"
 #include "driver/files/files.h"
@@ -16,14 +15,14 @@
 
 extern char **environ;
 
-/* Names a function in the linker's list of what is seen. */
+/* Adds a function to the linker's list of visible symbols. */
 static void name_function(TextWriter *w, const char *result, const char *name, const char *parameters,
                           const char *arguments) {
   (void)result, (void)parameters, (void)arguments;
   c_put(w, "$_%s; ", name);
 }
 
-/* That list. Kernels are in it for C programs with the header, whose functions call them. */
+/* That list. It includes kernels, for C programs with the header, whose functions call them. */
 static const char *script_text(StcProgram *p) {
   TextWriter w = header_writer(p->w.arena, p, p->kernels, NULL);
   str_add(&w.s, "{ global: ");
@@ -34,14 +33,14 @@ static const char *script_text(StcProgram *p) {
   return w.s.s;
 }
 
-/* The C source: the header's functions for callers outside. */
+/* The C source: the header's functions, visible to other files. */
 static const char *source_text(StcProgram *p, const char *header) {
   TextWriter w = header_writer(p->w.arena, p, p->kernels, NULL);
   header_outside(&w, header, "__attribute__((visibility(\"default\"))) ");
   return w.s.s;
 }
 
-/* Waits for the compiler, which is ended if the user wants to stop; its exit status, -1: it has none. */
+/* Waits for the compiler, and ends it if the user wants to stop; returns its exit status, or -1 if it has none. */
 static int await(const StcContext *c, pid_t child) {
   int status = 0;
   pid_t got;
@@ -54,7 +53,8 @@ static int await(const StcContext *c, pid_t child) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Runs the compiler with these words; its messages go where ours do, or nowhere. False if it failed. */
+/* Runs the compiler with the arguments `words`; its messages go to stc's output, or nowhere if `quiet`. False if it
+ * failed. */
 static bool compile(const StcContext *c, const char *const *words, bool quiet) {
   pid_t child;
   posix_spawn_file_actions_t actions;
@@ -66,7 +66,7 @@ static bool compile(const StcContext *c, const char *const *words, bool quiet) {
   return started && await(c, child) == 0;
 }
 
-/* -v: the words, as a shell has them. */
+/* For -v: prints the arguments, quoted as for a shell. */
 static void remark_words(StcProgram *p, const char *const *words) {
   Str s = {p->w.arena, NULL, 0, 0};
   for (int i = 0; words[i]; i++)
@@ -74,8 +74,8 @@ static void remark_words(StcProgram *p, const char *const *words) {
   context_remark(p->w.context, "running: %s", s.s);
 }
 
-/* Makes the shared object in `folder`, which has the files; with OpenMP if the compiler has it. Its SONAME is the name
- * of the file that it becomes: a program that is linked with it finds it in the loader's folders, not where it was
+/* Makes the shared object in `folder`, which contains the source files; with OpenMP if the compiler supports it. Its
+ * SONAME is the name of the final file, so programs linked with it find it in the loader's folders, not where it was
  * made. */
 static StcStatus link_in(StcProgram *p, const char *folder, const char *path) {
   Arena *a = p->w.arena;
@@ -114,14 +114,14 @@ static StcStatus link_in(StcProgram *p, const char *folder, const char *path) {
   return bytes && file_write(p->w.context, path, bytes, size) ? STC_OK : STC_IO;
 }
 
-/* What the two functions below hand to their guarded parts. */
+/* The arguments of the guarded functions of the two functions below. */
 typedef struct ObjectArgs {
   StcProgram *p;
   const char *path, *object, *header;
   size_t size;
 } ObjectArgs;
 
-/* Writes what the compiler reads into a folder of its own, and takes it away again. */
+/* Writes the compiler's input files into a folder of its own, and removes it afterwards. */
 static StcStatus make_guarded(void *arg) {
   ObjectArgs *o = arg;
   StcProgram *p = o->p;

@@ -1,10 +1,11 @@
-/* driver/artifact/weights.c: the functions of a header or launcher that make launch-time arrays: the weights of
- * differences on points that lie unevenly, of their coordinates, as ir/run/weights.c does; elements that are computed
- * from params. */
+/* driver/artifact/weights.c: the functions of a header or launcher that fill launch-time arrays: with the weights of
+ * differences on points at uneven distances, computed from coordinates as ir/run/weights.c does; and with elements that
+ * are computed from params. */
 #include "driver/artifact/artifact.h"
 #include "driver/artifact/header.h"
 
-/* The function that gives coordinate number i of the n of array `z` that the weights `name` are made of. */
+/* Adds the function that returns coordinate number i of the n in array `z`, from which the weights `name` are computed.
+ */
 static void coordinate(TextWriter *w, const char *name, const char *z, const char *type) {
   c_put(w,
         "static inline double $_place_%s(const %s *array_%s, int64_t n, int64_t i) {\n  double sum = 0, sign = 1;\n  "
@@ -14,7 +15,7 @@ static void coordinate(TextWriter *w, const char *name, const char *z, const cha
         name, type, z, z, z, z);
 }
 
-/* The statements that say where the n coordinates array_Z do not rise. */
+/* Adds the statements that report where the n coordinates array_Z do not increase. */
 static void check_rising(TextWriter *w, const char *z) {
   c_put(w,
         "  for (i = 0; i < n; i++)\n    if (!((double)array_%s[i] - (double)array_%s[i] == 0) || (i && !(array_%s[i] > "
@@ -22,14 +23,14 @@ static void check_rising(TextWriter *w, const char *z) {
         z, z, z, z, z);
 }
 
-/* The coordinate of point `at`, or that half way to the next one. */
+/* The coordinate of point `at`, or of the point half way to the next one. */
 static const char *place(TextWriter *w, const char *name, const char *z, const char *at, bool half) {
   const char *whole = c_text(w, "$_place_%s(array_%s, n, %s)", name, z, at);
   return half ? c_text(w, "(%s + $_place_%s(array_%s, n, %s + 1)) / 2", whole, name, z, at) : whole;
 }
 
-/* The statements that find x[j], how far the points of the weights `name` are from point i, among the n coordinates
- * array_Z. */
+/* Adds the statements that compute x[j], the distances of the points of the weights `name` from point i, from the n
+ * coordinates array_Z. */
 static void distances(TextWriter *w, const ParamArray *a, const char *name, const char *z) {
   c_put(w, "    const double here = %s;\n    for (j = 0; j < %d; j++) {\n", place(w, name, z, "i", a->half > 0),
         (int)a->points);
@@ -42,7 +43,7 @@ static void distances(TextWriter *w, const ParamArray *a, const char *name, cons
   c_put(w, "      x[j] = %s - here;\n", place(w, name, z, "at", a->half < 0));
 }
 
-/* The statements that make the weights w[j][k] of the distances x[j], and put them into array `name`. */
+/* Adds the statements that compute the weights w[j][k] from the distances x[j], and store them to array `name`. */
 static void recurrence(TextWriter *w, const ParamArray *a, const char *name) {
   int n = a->derivative, count = a->points;
   c_put(w,
