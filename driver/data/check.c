@@ -1,4 +1,4 @@
-/* driver/data/check.c: a field against the reference. */
+/* driver/data/check.c: compares a field with the reference. */
 #include "driver/data/data.h"
 #include "driver/files/files.h"
 
@@ -16,10 +16,10 @@ static double largest_magnitude(const StcFieldInfo *f, const void *data, int64_t
   return most;
 }
 
-/* How far `got` is from `want`, whose bits differ, in units of `scale`. NaN is as good as NaN, an infinity only as
- * itself; everything else about them is infinitely wrong. The smallest error there is stands for what a double does not
- * tell from none: a zero of the wrong sign, an integer next to the right one, a difference much smaller than `scale`.
- */
+/* The distance of `got` from `want`, whose bits differ, in units of `scale`. NaN equals NaN, and an infinity equals
+ * only itself; any other difference of these is an infinite error. The result is at least the smallest positive double,
+ * also for differences that a double does not express: a zero of the wrong sign, an integer next to the right one, a
+ * difference much smaller than `scale`. */
 static double value_error(double got, double want, double scale) {
   if (isnan(got) && isnan(want))
     return 0;

@@ -1,6 +1,7 @@
-/* driver/data/checkpoint-parts.c: checkpoints of runs on several ranks none of which has the whole grid. Rank 0 creates
- * the file, with room for all fields; then each rank writes what its parts own, at its place, and reads what they have.
- * The file is the one that a single process writes, byte for byte. */
+/* driver/data/checkpoint-parts.c: checkpoints of runs on several ranks, none of which has the whole grid. Rank 0
+ * creates the file, with room for all fields; then each rank writes the points that its parts own at their offsets.
+ * Each rank reads the points that its parts have. The file equals, byte for byte, the one that a single process writes.
+ */
 #include "driver/data/hdf5-io.h"
 #include "driver/data/joint.h"
 #include "driver/split/split.h"
@@ -12,23 +13,23 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is done with one component of a field on the parts of this rank: bytes that go to (`writes`) or come from a file
- * (file.fd -1: nowhere); what its own points add to the checksum. */
+/* A transfer of one component of a field on the parts of this rank: its bytes go to a file (`writes`) or come from it
+ * (file.fd -1: neither); and the contribution of the parts' own points to the checksum. */
 typedef struct Moving {
   PartFile file;
   bool writes;
   uint64_t sum;
 } Moving;
 
-/* Adds a run of the part's points to the checksum (a part_each callback: `to` counts in the whole field). */
+/* Adds a run of the part's points to the checksum (a part_each callback: `to` is an index into the whole field). */
 static StcStatus add_run(void *user, int64_t from, int64_t to, int64_t n) {
   Moving *m = user;
   m->sum += checkpoint_sum(m->file.memory + from * m->file.size, m->file.size, to, n);
   return STC_OK;
 }
 
-/* Do the part's points of field number `field` count in its checksum? Those of a dimension that the field does not have
- * are the same in all parts along it: they count in the first one. */
+/* Do the part's points of field number `field` count for its checksum? If the field lacks a dimension, the parts along
+ * that dimension have the same points, which count only in the first part. */
 static bool counts(const StcPlan *p, const PartPlan *part, int field) {
   const Field *f = &p->module->fields[p->bound.homes[field].field];
   bool first = true;
@@ -37,7 +38,7 @@ static bool counts(const StcPlan *p, const PartPlan *part, int field) {
   return first;
 }
 
-/* One component on part `part`: what `m` says. */
+/* Transfers one component on part `part`, as `m` says. */
 static StcStatus move_part(const Job *j, const PartPlan *part, FieldPlace at, const char *path, Moving *m) {
   StcPlan *q = part->plan;
   StcFieldInfo f;
@@ -73,7 +74,7 @@ static StcStatus move_parts(const Job *j, FieldPlace at, const char *path, Movin
   return s;
 }
 
-/* The sum over all ranks. */
+/* The sum over all ranks (collective). */
 static uint64_t all_sums(Net *net, uint64_t mine) {
   uint64_t all[net->size], sum = 0;
   net->gather(net, &mine, sizeof mine, all);
@@ -84,7 +85,8 @@ static uint64_t all_sums(Net *net, uint64_t mine) {
 
 /* ---------------------------------------------------------------- writing */
 
-/* Memory for the source's value where it is no field: the state of the run, or a launch-time array (malloc). */
+/* Allocates and fills the value of a source that is not a field: the state of the run, or a launch-time array (malloc).
+ */
 static StcStatus take_source(const Job *j, const Source *from, void **data) {
   StcFieldInfo f;
   if (from->copy)
@@ -96,7 +98,7 @@ static StcStatus take_source(const Job *j, const Source *from, void **data) {
   return s ? s : split_get_array(j->plan, from->at.array, *data, (size_t)f.bytes);
 }
 
-/* Creates the file on rank 0, whose fields have the checksums `sums`; their places come into `places`. */
+/* Creates the file on rank 0, with the checksums `sums` of its fields, and writes their offsets to `places`. */
 static StcStatus create(const Job *j, Writer *w, const char *part, int64_t step, const uint64_t *sums,
                         int64_t *places) {
   void *data[w->nsources];
@@ -112,7 +114,7 @@ static StcStatus create(const Job *j, Writer *w, const char *part, int64_t step,
   return s;
 }
 
-/* Tells all ranks which file it is that rank 0 has made. */
+/* Tells all ranks which file rank 0 has made. */
 static void tell_file(Net *net, const char *part, SharedFile *file) {
   int fd = net->rank ? -1 : open(part, O_RDONLY | O_CLOEXEC);
   *file = (SharedFile){0};
@@ -123,7 +125,7 @@ static void tell_file(Net *net, const char *part, SharedFile *file) {
   net->broadcast(net, file, sizeof *file, 0);
 }
 
-/* Writes what this rank has of all fields. */
+/* Writes this rank's points of all fields. */
 static StcStatus write_fields(const Job *j, const Writer *w, const SharedFile *file, const int64_t *places) {
   int fd = shared_open(file, j->net);
   StcStatus s = STC_OK;

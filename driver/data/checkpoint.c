@@ -1,8 +1,8 @@
-/* driver/data/checkpoint.c: all that a run needs to go on from a step, in an HDF5 file: attributes that say of what
- * program it is, fields and launch-time arrays, the values of reductions, what probes saw. All of it is under
- * checksums: values of arrays under ours, attributes and what arrays are under those of HDF5, whose older formats have
- * none. It is written beside its name, brought to the disk and renamed, so under its name there is always a whole one.
- * Arrays lie in one piece each, so that several processes can write fields (checkpoint-parts.c). */
+/* driver/data/checkpoint.c: writes all that a run needs to continue from a step to an HDF5 file: attributes that
+ * identify the program, fields and launch-time arrays, the values of reductions, the rows of probes. Everything has
+ * checksums: values of arrays have stc's, attributes and descriptions of arrays have those of HDF5, whose older file
+ * formats have none. The file is written under another name, flushed to the disk and renamed, so a file of the final
+ * name is always complete. Arrays are contiguous, so several processes can write fields (checkpoint-parts.c). */
 #include "driver/data/hdf5-io.h"
 #include "driver/split/split.h"
 
@@ -14,7 +14,7 @@
 
 /* ---------------------------------------------------------------- the state of a run */
 
-/* How many values scalar number `i` has in a run of so many members. */
+/* The number of values of scalar number `i` in a run of `members` members. */
 static int64_t values_of_scalar(const Job *j, int i, int64_t members) {
   const Module *m = j->program->module;
   return m->param_arrays[module_find_param_array(m, stc_program_scalar(j->program, i))].each ? members : 1;
@@ -84,8 +84,8 @@ uint64_t checkpoint_sum(const void *values, int64_t size, int64_t first, int64_t
   return sum;
 }
 
-/* What is written: the step, the values of sources (of fields NULL: others write them), and the checksums and places of
- * those (NULL: they are found, and not asked for). */
+/* The contents: the step; the values of sources (NULL for fields that others write); the checksums and offsets of
+ * fields (NULL: checksums are computed, offsets are not needed). */
 typedef struct Content {
   int64_t step;
   const void *const *data;
@@ -100,7 +100,7 @@ static bool put_values(hid_t group, const char *name, StcType t, int64_t n, cons
   return hdf5_put_plain(group, name, hdf5_bits_type(t), (hsize_t)n, values, sum, &place);
 }
 
-/* Writes the sources of the writer that are fields (or, if `arrays`, launch-time arrays) into a group. */
+/* Writes the writer's sources that are fields (if `arrays`: launch-time arrays) to a group. */
 static bool put_sources(const Writer *w, hid_t file, const char *group, bool arrays, const Content *c) {
   hid_t g = hdf5_make_group(file, group);
   bool ok = g >= 0;
@@ -116,7 +116,7 @@ static bool put_sources(const Writer *w, hid_t file, const char *group, bool arr
   return H5Gclose(g) >= 0 && ok;
 }
 
-/* The number of what runs tell of under that name. */
+/* The number of the reduction, or other value of a run, called `name`. */
 static int number_of(const StcProgram *p, const char *name) {
   int i = 0;
   while (i < p->nlogged && strcmp(p->logged[i], name) != 0)
@@ -124,7 +124,7 @@ static int number_of(const StcProgram *p, const char *name) {
   return i;
 }
 
-/* Writes the latest values of the program's reductions, and the series of all. */
+/* Writes the latest values of the program's reductions, and the series of all of them. */
 static bool put_reductions(hid_t file, const StcProgram *p, const RunState *s) {
   const Module *m = p->module;
   hid_t g = hdf5_make_group(file, "reductions");
@@ -145,7 +145,7 @@ static bool put_reductions(hid_t file, const StcProgram *p, const RunState *s) {
   return H5Gclose(g) >= 0 && ok;
 }
 
-/* Writes the scalars that are kept, if there are any: their bits. */
+/* Writes the scalars that are kept between steps, as bits, if there are any. */
 static bool put_scalars(hid_t file, const Job *j, const RunState *s) {
   if (!s->nscalars)
     return true;
@@ -161,7 +161,7 @@ static bool put_scalars(hid_t file, const Job *j, const RunState *s) {
   return H5Gclose(g) >= 0 && ok;
 }
 
-/* Writes what probe `p` saw, as a group of its own. */
+/* Writes the rows of probe `p` to a group of its own. */
 static bool put_probe(hid_t probes, const Probe *p, const RunState *s) {
   ProbeRows rows;
   hid_t g = hdf5_make_group(probes, p->name);
@@ -172,7 +172,7 @@ static bool put_probe(hid_t probes, const Probe *p, const RunState *s) {
   return H5Gclose(g) >= 0 && ok;
 }
 
-/* Writes what all probes saw. */
+/* Writes the rows of all probes. */
 static bool put_probes(hid_t file, const Module *m, const RunState *s) {
   hid_t g = hdf5_make_group(file, "probes");
   bool ok = g >= 0;
@@ -181,12 +181,12 @@ static bool put_probes(hid_t file, const Module *m, const RunState *s) {
   return H5Gclose(g) >= 0 && ok;
 }
 
-/* The `until` that has ended the run, or the one before it: then this one makes no step. "": none has. */
+/* The `until` that has ended the run, or the run before it, in which case this run makes no step. "": none. */
 static const char *ended_by(const Facts *f, const RunState *s) {
   return s->until[0] || !f->until ? s->until : f->until;
 }
 
-/* Writes all of it into the open file. */
+/* Writes the whole contents to the open file. */
 static bool put_all(Writer *w, hid_t file, const Content *c) {
   const RunState *s = c->data[0];
   const Job *j = w->sources[0]->user;
@@ -199,7 +199,7 @@ static bool put_all(Writer *w, hid_t file, const Content *c) {
          put_reductions(file, j->program, s) && put_scalars(file, j, s) && put_probes(file, j->program->module, s);
 }
 
-/* Brings what was written under `path` (a file, or the folder of one) to the disk. */
+/* Flushes `path` (a file, or a file's folder) to the disk. */
 static bool bring_to_disk(const char *path) {
   int fd = open(path, O_RDONLY);
   bool ok = fd >= 0 && fsync(fd) == 0;
@@ -208,7 +208,7 @@ static bool bring_to_disk(const char *path) {
   return ok;
 }
 
-/* Gives the finished file its name, on the disk too. */
+/* Renames the finished file to its name, and flushes this to the disk. */
 static bool put_in_place(const char *path, const char *part) {
   const char *slash = strrchr(path, '/');
   char folder[4096];
@@ -216,7 +216,7 @@ static bool put_in_place(const char *path, const char *part) {
   return bring_to_disk(part) && rename(part, path) == 0 && bring_to_disk(folder);
 }
 
-/* Creates the file in the format in which all that is not values of arrays is under checksums, without times. */
+/* Creates the file in the format that has checksums for everything except array values; without times. */
 static hid_t create_file(const char *part) {
   hid_t properties = H5Pcreate(H5P_FILE_CREATE), access = H5Pcreate(H5P_FILE_ACCESS);
   H5Pset_obj_track_times(properties, false);

@@ -1,5 +1,5 @@
-/* driver/data/feed.c: what is due at a step is copied from the plan by the thread that runs it, and written by another
- * while the device goes on. Two steps wait at most; who comes with a third waits himself. */
+/* driver/data/feed.c: the thread that runs the plan copies the values that are due at a step, and another thread writes
+ * them while the device goes on. At most two steps wait; with a third one the first thread waits. */
 #include "driver/data/writer.h"
 
 #include <pthread.h>
@@ -7,12 +7,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* How many steps may be unwritten. */
+/* The largest number of unwritten steps. */
 enum { DEPTH = 2 };
 
-/* The values of one step and which writers want them. turn: how many steps there were before; last: it is of the last
- * step, which writers that have it already look at once more. loans: of the sources that the plan lends; data: copies
- * of the others (malloc; kept from step to step). */
+/* The values of one step, and the writers that need them. turn: the number of earlier steps; last: this is the last
+ * step, which writers that have already written it search for NaN again. loans: of the sources that the plan lends;
+ * data: copies of the others (malloc; reused from step to step). */
 typedef struct Snapshot {
   int64_t step, turn;
   bool last;
@@ -21,13 +21,13 @@ typedef struct Snapshot {
   Loan **loans;
 } Snapshot;
 
-/* Messages of the writing thread, kept until the other thread asks. */
+/* The messages of the writing thread, kept until the other thread reads them. */
 typedef struct Letters {
   char text[2048];
 } Letters;
 
 struct Feed {
-  StcContext *context, *own; /* own: the thread's */
+  StcContext *context, *own; /* own: the writing thread's */
   Letters letters;
   int nwriters, nsources;
   Writer *writers;
@@ -38,10 +38,10 @@ struct Feed {
   pthread_mutex_t lock;
   pthread_cond_t changed;
   Snapshot ring[DEPTH];
-  int head, count; /* of the ring: the step that is written first, and how many there are */
-  int64_t turns;   /* steps that were handed to the thread */
+  int head, count; /* index of the next step to be written; number of steps */
+  int64_t turns;   /* the number of steps passed to the thread */
   StcStatus status;
-  const Source *nan; /* the first that had a NaN, NULL: none; at which point, behind how many steps */
+  const Source *nan; /* the first source with a NaN, NULL: none; its point, and the number of steps */
   int64_t nan_point, nan_step;
 };
 
@@ -54,7 +54,7 @@ static void keep_message(void *user, const StcMessage *m) {
 
 /* ---------------------------------------------------------------- the thread */
 
-/* What a step hands to its guarded part. */
+/* The arguments of a step's guarded function. */
 typedef struct StepArgs {
   Writer *w;
   int64_t step;
@@ -75,7 +75,7 @@ void writer_give_up(Writer *w) {
   w->opened = false;
 }
 
-/* The values of the sources that writer `w` has, into `data`. */
+/* Finds the values of the sources of writer `w`; writes pointers to them to `data`. */
 static StcStatus find_values(const Feed *f, const Writer *w, const Snapshot *s, const void **data) {
   const char *why = NULL;
   for (int i = 0; i < w->nsources; i++) {
@@ -89,7 +89,7 @@ static StcStatus find_values(const Feed *f, const Writer *w, const Snapshot *s, 
   return STC_OK;
 }
 
-/* Writes the snapshot, whose values for the writer are `data`, for one writer. */
+/* Writes the snapshot for one writer; `data`: its values for the writer. */
 static StcStatus write_one(const Feed *f, Writer *w, const Snapshot *s, const void **data) {
   StcStatus status = find_values(f, w, s, data);
   StepArgs args = {w, s->step, data};
@@ -101,8 +101,8 @@ static StcStatus write_one(const Feed *f, Writer *w, const Snapshot *s, const vo
   return status;
 }
 
-/* The first NaN of a source; -1: none is found. Looking through all of a large field takes as long as some steps of
- * two cores, and a NaN spreads from step to step: in between a glance will do. */
+/* The first NaN of a source; -1 if none is found. Searching all of a large field takes as long as some steps of two
+ * cores. As NaN spreads from step to step, a part of the values is enough in between. */
 static int64_t find_nan(const Source *from, const Snapshot *s, const void *data) {
   if (from->sampled)
     return ((const Sight *)(const void *)((const char *)data + source_sight(from)))->nan;
@@ -110,8 +110,8 @@ static int64_t find_nan(const Source *from, const Snapshot *s, const void *data)
   return look ? first_nan(&from->info, data) : -1;
 }
 
-/* Notes the first NaN among what writer `w` has of the snapshot, `data`: fields, not launch-time arrays or a
- * checkpoint. */
+/* Records the first NaN in the values `data` of writer `w` in the snapshot: of fields, not of launch-time arrays or
+ * checkpoints. */
 static void look_for_nan(Feed *f, const Writer *w, const Snapshot *s, const void *const *data) {
   for (int i = 0; i < w->nsources && !f->nan && w->format->ending; i++) {
     const Source *from = w->sources[i];
@@ -124,7 +124,7 @@ static void look_for_nan(Feed *f, const Writer *w, const Snapshot *s, const void
   }
 }
 
-/* Writes the snapshot for all who want it. */
+/* Writes the snapshot for all writers that need it. */
 static StcStatus write_snapshot(Feed *f, const Snapshot *s) {
   StcStatus status = STC_OK;
   for (int i = 0; i < f->nwriters && !status; i++)
@@ -138,7 +138,7 @@ static StcStatus write_snapshot(Feed *f, const Snapshot *s) {
   return status;
 }
 
-/* Returns what the plan has lent for the snapshot. */
+/* Returns the loans of the snapshot to the plan. */
 static void return_loans(const Feed *f, const Snapshot *s) {
   for (int i = 0; i < f->nsources; i++) {
     if (s->loans[i])
@@ -147,7 +147,7 @@ static void return_loans(const Feed *f, const Snapshot *s) {
   }
 }
 
-/* The life of the thread: after an error it only makes room. */
+/* The main function of the thread: after an error it only removes steps from the ring. */
 static void *feed_main(void *arg) {
   Feed *f = arg;
   pthread_mutex_lock(&f->lock);
@@ -172,8 +172,8 @@ static void *feed_main(void *arg) {
 
 /* ---------------------------------------------------------------- taking copies */
 
-/* Waits until no more than `most` steps are unwritten; the first error of the thread, with its message. As long as
- * there is none the message is left alone: the thread may just be writing it. */
+/* Waits until at most `most` steps are unwritten; returns the first error of the thread, and reports its message.
+ * Without an error it does not read the message, which the thread may be writing. */
 static StcStatus wait_for_room(Feed *f, int most) {
   pthread_mutex_lock(&f->lock);
   while (f->count > most)
@@ -187,8 +187,8 @@ static StcStatus wait_for_room(Feed *f, int most) {
   return s;
 }
 
-/* Memory for a copy (malloc): in large pages, all of them touched, so that no copy has to wait for the system to
- * provide them. */
+/* Memory for a copy (malloc): in large pages, all of them touched, so that no copy waits for the system to provide
+ * them. */
 static void *stage_new(size_t bytes) {
   size_t rounded = (bytes / FILE_PAGE + 1) * FILE_PAGE;
   void *p = rounded < bytes ? NULL : aligned_alloc(FILE_PAGE, rounded);
@@ -217,7 +217,7 @@ static StcStatus take_source(const Feed *f, StcPlan *plan, int i, Snapshot *s) {
                                  : stc_plan_get(plan, from->at.field, s->data[i], bytes);
 }
 
-/* Does one of the writers that want the snapshot need source `i`? */
+/* Does one of the writers of the snapshot need source `i`? */
 static bool is_needed(const Feed *f, const Snapshot *s, int i) {
   for (int k = 0; k < f->nwriters; k++)
     for (int n = 0; s->wanted[k] && n < f->writers[k].nsources; n++)
@@ -226,7 +226,7 @@ static bool is_needed(const Feed *f, const Snapshot *s, int i) {
   return false;
 }
 
-/* Notes who wants the step; false: nobody. */
+/* Finds the writers that need the step; false if none does. */
 static bool find_wanted(Feed *f, Snapshot *s, int64_t step, int64_t every) {
   bool any = false;
   for (int i = 0; i < f->nwriters; i++) {
@@ -245,8 +245,8 @@ static bool find_wanted(Feed *f, Snapshot *s, int64_t step, int64_t every) {
   return any;
 }
 
-/* The snapshot behind those that are unwritten. Their thread counts them while others wait for the lock: without it
- * its new head and its old count would be those of a snapshot that nobody looks at. */
+/* The snapshot behind the unwritten ones. The lock is needed because the thread changes head and count: a new head with
+ * an old count would give the wrong snapshot. */
 static Snapshot *next_snapshot(Feed *f) {
   pthread_mutex_lock(&f->lock);
   Snapshot *s = &f->ring[(f->head + f->count) % DEPTH];
@@ -301,7 +301,7 @@ static StcStatus open_writer(Feed *f, Writer *w) {
   return s;
 }
 
-/* Does one of the writers have source `i`? Others may be none of this feed's. */
+/* Does one of the writers have source `i`? Sources can belong to writers of another feed. */
 static bool is_used(const Feed *f, int i) {
   bool used = false;
   for (int k = 0; k < f->nwriters; k++)
@@ -310,7 +310,7 @@ static bool is_used(const Feed *f, int i) {
   return used;
 }
 
-/* Room for the snapshots; if there are to be several, for their copies or loans too. */
+/* Allocates the snapshots; if several are needed, also the memory for their copies or loans. */
 static bool make_ring(Feed *f, StcPlan *plan) {
   bool ok = (f->lent = calloc((size_t)f->nsources + 1, sizeof *f->lent)) != NULL, often = false;
   for (int i = 0; i < f->nwriters; i++)
@@ -362,7 +362,7 @@ StcStatus feed_open(StcPlan *plan, int n, Writer *writers, int nsources, const S
   return s;
 }
 
-/* Frees all that is the feed's own. */
+/* Frees all that belongs to the feed. */
 static void feed_free(Feed *f) {
   for (int i = 0; i < DEPTH; i++) {
     for (int k = 0; k < f->nsources && f->ring[i].data; k++)

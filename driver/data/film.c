@@ -1,6 +1,6 @@
-/* driver/data/film.c: pictures of many steps as an animated PNG, .apng, which browsers show. libpng as distributions
- * have it does not write these, so the few chunks are written here, and compressed by zlib. The number of frames stands
- * in front and is put there at the end. */
+/* driver/data/film.c: pictures of many steps as an animated PNG, .apng, which browsers show. The libpng of
+ * distributions does not write this format, so stc writes the few chunks itself, and compresses them by zlib. The
+ * number of frames is in the head of the file and is set at the end. */
 #include "driver/data/writer.h"
 
 #include <errno.h>
@@ -10,20 +10,20 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* Milliseconds that a frame is shown. */
+/* Milliseconds for which a frame is shown. */
 enum { FRAME_TIME = 100 };
 
-/* zlib's level, that of png.c. */
+/* zlib's level, as in png.c. */
 enum { LEVEL = 3 };
 
-/* The state of a film: its file, the size of all frames, how many there are, the number of the next chunk that counts,
- * and where the number of frames stands. */
+/* The state of a film: its file, the size and the number of its frames, the number of the next numbered chunk, and the
+ * offset of the number of frames in the file. */
 typedef struct Film {
   OutFile out;
   int width, height;
   uint32_t frames, sequence;
   long count_at;
-  uint32_t kept; /* frames that are in the file, to its byte `end` */
+  uint32_t kept; /* complete frames in the file, up to its byte `end` */
   off_t end;
 } Film;
 
@@ -33,7 +33,7 @@ static void put32(unsigned char *to, uint32_t v) {
     to[i] = (unsigned char)(v >> (24 - 8 * i));
 }
 
-/* Writes a chunk: `number` in front of the data where it is counted. */
+/* Writes a chunk; if `counted`, with its number in front of the data. */
 static void put_chunk(Film *f, const char *type, bool counted, const unsigned char *data, size_t n) {
   unsigned char head[12], crc[4];
   size_t front = counted ? 12 : 8;
@@ -55,7 +55,7 @@ static void put_count(Film *f) {
   put_chunk(f, "acTL", false, count, 8);
 }
 
-/* Writes what stands in front of the first frame. */
+/* Writes all that precedes the first frame. */
 static void put_head(Film *f) {
   unsigned char header[13] = {[8] = 8, [9] = 2};
   put32(header, (uint32_t)f->width);
@@ -66,7 +66,7 @@ static void put_head(Film *f) {
   put_count(f);
 }
 
-/* Writes a frame: its size and time, then its compressed lines, each with a filter in front: none. */
+/* Writes a frame: its size and time, then its compressed lines, each after the byte for "no filter". */
 static bool put_frame(Film *f, const Picture *p) {
   size_t row = 1 + 3 * (size_t)f->width, raw = row * (size_t)f->height;
   uLongf size = compressBound(raw);
@@ -134,7 +134,7 @@ StcStatus film_close(Writer *w) {
   return ok ? STC_OK : STC_IO;
 }
 
-/* Forgets what was written behind the last frame that is in the file; false: that cannot be. */
+/* Removes what follows the last complete frame in the file; false if this fails. */
 static bool cut_film(Film *f) {
   __fpurge(f->out.to);
   clearerr(f->out.to);

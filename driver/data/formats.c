@@ -1,4 +1,4 @@
-/* driver/data/formats.c: the table of file formats, and names that hold the number of a step. */
+/* driver/data/formats.c: the table of file formats, and file names with the number of a step. */
 #include "driver/data/joint.h"
 
 #include <dirent.h>
@@ -109,7 +109,8 @@ bool path_is_of_step(Arena *a, const char *path, const char *name) {
   return strcmp(path_of_step(a, path, strtoll(name + (number - path), NULL, 10)), name) == 0;
 }
 
-/* Is there a step of the name `pattern`, with a place for its number, whose file is no regular one? */
+/* Does the name `pattern`, with a placeholder for a step's number, have a step whose file exists and is not a regular
+ * file? */
 static bool is_special_at_a_step(Arena *a, const char *pattern) {
   const char *slash = strrchr(pattern, '/'), *base = slash ? slash + 1 : pattern;
   int n, folder = (int)(base - pattern);

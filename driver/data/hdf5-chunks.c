@@ -1,6 +1,6 @@
-/* driver/data/hdf5-chunks.c: the values of one step as chunks of an array of many steps. Chunks are shuffled and
- * compressed here, as the library's own filters would do it, so that it is known how long they are before the library
- * gets them: behind a write that fails for want of room it could not end the file. */
+/* driver/data/hdf5-chunks.c: stores the values of one step as chunks of an array of many steps. stc shuffles and
+ * compresses chunks itself, as the library's own filters would, so their sizes are known before the library writes
+ * them: after a write that fails for lack of room the library could not close the file. */
 #include "driver/data/hdf5-io.h"
 #include "driver/data/joint.h"
 
@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes of a chunk, about. */
+/* The approximate size of a chunk in bytes. */
 enum { CHUNK_BYTES = 1 << 20 };
-/* Bytes that a step may take for what is no value: the number of the step, heads, the tables of what is free. */
+/* Bytes that a step may need beside values: the number of the step, headers, the tables of free space. */
 enum { STEP_EXTRA = 1 << 14 };
-/* Entries that a node of a tree of chunks holds at least, and twice as many at most: the library's own number. */
+/* The least number of entries in a node of the tree of chunks, half the largest: the library's number. */
 enum { NODE_ENTRIES = 32 };
 
 hid_t hdf5_chunked(int rank, const hsize_t *chunk, int level) {
@@ -44,8 +44,8 @@ void chunks_choose(const Dataset *a, hsize_t *chunk) {
   }
 }
 
-/* The level at which chunks with such properties are shuffled and compressed; 0: they stand as in memory, -1: they are
- * changed in another way. */
+/* The level at which chunks with such properties are shuffled and compressed; 0: they are stored as in memory, -1: they
+ * are stored in another form. */
 static int level_of(hid_t properties) {
   unsigned flags, level = 0, config;
   size_t n = 1;
@@ -71,7 +71,7 @@ void chunks_note(Dataset *a) {
     H5Pclose(p);
 }
 
-/* Bytes of a chunk; the number of a step's chunks. */
+/* The bytes of a chunk; the other function: the number of a step's chunks. */
 static size_t chunk_bytes(const Dataset *a) {
   size_t bytes = (size_t)part_size(&a->part);
   for (int d = 0; d < a->rank; d++)
@@ -88,15 +88,15 @@ static int64_t chunk_count(const Dataset *a) {
 
 /* ---------------------------------------------------------------- room on the disk */
 
-/* Bytes that the tree of an array's chunks may grow by where `n` more come: two nodes for every one that they fill, and
- * one or two above. */
+/* The largest growth in bytes of an array's tree of chunks for `n` new ones: two nodes for every node that they fill,
+ * and one or two above. */
 static int64_t tree_bytes(const Dataset *a, int64_t n) {
   int64_t node = 2 * NODE_ENTRIES * (24 + 8 * (int64_t)a->rank);
   return node * (2 + 2 * n / NODE_ENTRIES);
 }
 
-/* Has the file system set room aside for `n` bytes behind what the library has allocated of the file; false with a
- * reason: there is none. */
+/* Has the file system reserve room for `n` bytes behind the end of the library's allocation in the file; false, with a
+ * reason, if there is none. */
 static bool reserve(hid_t file, int64_t n) {
   void *handle = NULL;
   haddr_t end = 0;
@@ -123,9 +123,9 @@ bool chunks_reserve(hid_t file, int n, const Dataset *arrays) {
   return reserve(file, bytes);
 }
 
-/* ---------------------------------------------------------------- chunks that are one piece of memory */
+/* ---------------------------------------------------------------- chunks that are contiguous in memory */
 
-/* What is done to a chunk. */
+/* The conversion of a chunk. */
 static Pressing pressing_of(const Dataset *a) {
   return (Pressing){.most = chunk_bytes(a),
                     .filled = true,
@@ -133,7 +133,7 @@ static Pressing pressing_of(const Dataset *a) {
                     .level = a->level};
 }
 
-/* Bytes of the array in the chunk at `offset`: less than a whole one has where the array ends within it. */
+/* The bytes of the array in the chunk at `offset`: less than a whole chunk if the array ends within it. */
 static size_t bytes_within(const Dataset *a, const hsize_t *offset) {
   size_t bytes = (size_t)part_size(&a->part);
   for (int d = 1; d < a->rank; d++)
@@ -151,7 +151,7 @@ static void next_chunk(const Dataset *a, hsize_t *offset) {
   }
 }
 
-/* Writes a step whose chunks are pieces of memory, one after the other; for each that is compressed room is set aside
+/* Writes a step whose chunks are contiguous in memory, one after the other; reserves room for each compressed chunk
  * first. */
 static bool append_pieces(hid_t file, const Dataset *a, int64_t at, const char *values) {
   hsize_t offset[MAX_DIMS] = {(hsize_t)at};
@@ -174,8 +174,7 @@ static bool append_pieces(hid_t file, const Dataset *a, int64_t at, const char *
 
 /* ---------------------------------------------------------------- steps */
 
-/* Writes the rows `first` .. first + n - 1 (along the slowest dimension of several) of a step by the library's own
- * means. */
+/* Writes rows `first` to first + n - 1 (along the slowest dimension longer than one) of a step through the library. */
 static bool put_rows(const Dataset *a, int64_t at, int64_t first, int64_t n, const void *values) {
   hsize_t start[MAX_DIMS] = {(hsize_t)at, (hsize_t)first}, count[MAX_DIMS];
   memcpy(count, a->shape, sizeof count);
@@ -189,7 +188,7 @@ static bool put_rows(const Dataset *a, int64_t at, int64_t first, int64_t n, con
   return ok;
 }
 
-/* Makes the array longer by a step at place `at`. */
+/* Extends the array by a step at index `at`. */
 static bool extend(const Dataset *a, int64_t at) {
   hsize_t extent[MAX_DIMS];
   memcpy(extent, a->shape, sizeof extent);
@@ -217,7 +216,7 @@ bool chunks_are_there(const Dataset *a, int64_t steps) {
 
 /* ---------------------------------------------------------------- by all ranks */
 
-/* Rows of a step that are written at once where chunks are no pieces of memory. */
+/* The number of rows of a step that are written at once if chunks are not contiguous in memory. */
 static int64_t rows_at_once(const Dataset *a) {
   int64_t row = (int64_t)a->part.bytes / (int64_t)a->shape[1];
   return row < CHUNK_BYTES ? CHUNK_BYTES / row : 1;
@@ -236,7 +235,7 @@ void chunks_lay(const Dataset *a, Joint *x, int array) {
   p->how = a->pieces ? pressing_of(a) : (Pressing){.most = (size_t)bytes};
 }
 
-/* Fills up a chunk that the array ends in, behind its `n` bytes, as others write these alone. */
+/* Pads a chunk in which the array ends with zeros after its `n` bytes, as others write only these bytes. */
 static bool fill_up(hid_t file, int64_t place, int64_t n, const Pressing *how, const char *zeros) {
   void *handle = NULL;
   int64_t more = (int64_t)how->most - n;
@@ -248,7 +247,7 @@ static bool fill_up(hid_t file, int64_t place, int64_t n, const Pressing *how, c
   return ok;
 }
 
-/* Sets room aside for all chunks of a step, and gives them their places. */
+/* Reserves room for all chunks of a step, and determines their offsets. */
 static bool place_all(hid_t file, const Dataset *a, int64_t at, Pieces *p, const char *zeros) {
   hsize_t offset[MAX_DIMS] = {(hsize_t)at};
   int64_t bytes = STEP_EXTRA + tree_bytes(a, p->n);

@@ -1,5 +1,5 @@
-/* driver/data/hdf5-io.c: what the files that use the HDF5 library share: one thread at a time, errors in the system's
- * words, attributes. */
+/* driver/data/hdf5-io.c: shared functions of the files that use the HDF5 library: the lock, error texts of the system,
+ * attributes. */
 #include "driver/data/hdf5-io.h"
 
 #include <errno.h>
@@ -13,10 +13,10 @@
 
 static pthread_mutex_t library = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
-/* Why the first call failed since the library was taken; "" none has. */
+/* The reason for the first failure since the library was locked; "": no failure. */
 static char first_reason[256];
 
-/* Takes the system's own words from the deepest message that has them: "..., error message = 'No space left'". */
+/* Copies the system's text from the deepest error message that contains one: "..., error message = 'No space left'". */
 static herr_t find_reason(unsigned n, const H5E_error2_t *e, void *user) {
   const char *at = e->desc ? strstr(e->desc, "error message = '") : NULL;
   (void)user;
@@ -27,14 +27,14 @@ static herr_t find_reason(unsigned n, const H5E_error2_t *e, void *user) {
   return 0;
 }
 
-/* What the library calls, in place of printing, when a call fails. */
+/* The library calls this when a call fails, in place of printing a message. */
 static herr_t note_reason(hid_t stack, void *user) {
   if (!first_reason[0])
     H5Ewalk2(stack, H5E_WALK_UPWARD, find_reason, user);
   return 0;
 }
 
-/* Is the file one that another process writes by the library, which locks it? */
+/* Is another process writing the file by the library, which locks it then? */
 static bool is_locked(const char *path) {
   struct stat st;
   int fd = lstat(path, &st) == 0 && S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) : -1;
@@ -56,7 +56,7 @@ hid_t hdf5_create(const char *part, hid_t properties, hid_t access) {
   return file;
 }
 
-/* The library leaves no work for the end of the process. */
+/* Has the library do no work at the end of the process. */
 void hdf5_take(void) {
   pthread_mutex_lock(&library);
   H5dont_atexit();
@@ -89,7 +89,7 @@ hid_t hdf5_make_group(hid_t in, const char *name) {
   return group;
 }
 
-/* Writes an attribute over `space`, which is closed. */
+/* Writes an attribute of the extents `space`, which it closes. */
 static bool put_attribute(hid_t of, const char *name, hid_t type, hid_t space, const void *values) {
   hid_t a = H5Acreate2(of, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
   bool ok = a >= 0 && H5Awrite(a, type, values) >= 0;

@@ -1,6 +1,7 @@
-/* driver/data/hdf5-places.c: where the library would put a chunk, for others to write it there, or has put one, for
- * others to read it. Files are opened by the library's own driver, but for one thing: a write or a read may be left
- * out, its place in the file noted. The library believes that it has written, and finds the chunk there later. */
+/* driver/data/hdf5-places.c: finds the offset at which the library would write a chunk, so that others can write it
+ * there, or has written one, so that others can read it. Files are opened by the library's own driver, with one
+ * difference: it can skip a write or a read and record its offset in the file. The library treats the write as done,
+ * and finds the chunk there later. */
 #include "driver/data/hdf5-io.h"
 
 #include <stdlib.h>
@@ -9,8 +10,8 @@
 #include <H5FDdevelop.h>
 #endif
 
-/* How the library's own driver writes and reads; how many writes or reads of values were left out, and where the last
- * one was to go or come from, with its bytes. */
+/* The original write and read functions of the library's driver; the number of skipped writes or reads of values, and
+ * offset and size of the last one. */
 typedef herr_t WriteFn(H5FD_t *file, H5FD_mem_t type, hid_t how, haddr_t at, size_t size, const void *bytes);
 typedef herr_t ReadFn(H5FD_t *file, H5FD_mem_t type, hid_t how, haddr_t at, size_t size, void *bytes);
 static WriteFn *plain_write;
@@ -20,7 +21,7 @@ static int left_out;
 static haddr_t place;
 static size_t extent;
 
-/* Writes, or notes where. */
+/* Writes, or records the offset instead. */
 static herr_t write_or_note(H5FD_t *file, H5FD_mem_t type, hid_t how, haddr_t at, size_t size, const void *bytes) {
   if (!leaves_out || type != H5FD_MEM_DRAW)
     return plain_write(file, type, how, at, size, bytes);
@@ -29,7 +30,7 @@ static herr_t write_or_note(H5FD_t *file, H5FD_mem_t type, hid_t how, haddr_t at
   return 0;
 }
 
-/* Reads, or notes from where. */
+/* Reads, or records the offset instead. */
 static herr_t read_or_note(H5FD_t *file, H5FD_mem_t type, hid_t how, haddr_t at, size_t size, void *bytes) {
   if (!leaves_out || type != H5FD_MEM_DRAW)
     return plain_read(file, type, how, at, size, bytes);
@@ -39,7 +40,7 @@ static herr_t read_or_note(H5FD_t *file, H5FD_mem_t type, hid_t how, haddr_t at,
   return 0;
 }
 
-/* The library's own driver with these functions. */
+/* Makes a copy of the library's own driver with these functions. */
 static hid_t make_driver(void) {
   hid_t access = H5Pcreate(H5P_FILE_ACCESS);
   bool ok = H5Pset_fapl_sec2(access) >= 0;
@@ -82,7 +83,7 @@ bool hdf5_place_chunk(hid_t set, const hsize_t *offset, size_t size, const void 
 }
 
 #if H5_VERSION_GE(2, 0, 0)
-/* By the library's list of chunks, from the first one on: its function that reads one is another since this version. */
+/* Uses the library's list of chunks; since this version the function that reads a chunk has changed. */
 bool hdf5_find_chunk(hid_t set, const hsize_t *offset, int64_t *at, size_t *size, unsigned *mask) {
   hsize_t stored;
   bool ok = H5Dget_chunk_info_by_coord(set, offset, mask, &place, &stored) >= 0 && place != HADDR_UNDEF;
@@ -91,8 +92,8 @@ bool hdf5_find_chunk(hid_t set, const hsize_t *offset, int64_t *at, size_t *size
   return ok;
 }
 #else
-/* Memory of `n` bytes, for as long as the library is taken: nothing is read to it unless the library has another way
- * than its driver. NULL: there is none. */
+/* Memory of `n` bytes, valid while the library is locked. It is written to only if the library reads in another way
+ * than by its driver. NULL: there is none. */
 static void *room_for(hsize_t n) {
   static void *room;
   static size_t bytes;

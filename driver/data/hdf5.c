@@ -1,7 +1,7 @@
 /* driver/data/hdf5.c: one HDF5 file of many steps, with the conventions of netCDF-4: each field is an array whose first
- * dimension is the step; dimensions have names and coordinates (dimension scales). What else is known of the run stands
- * in attributes. The file is NAME.part until it is whole. A run that goes on from a checkpoint goes on with the file of
- * the run before. */
+ * dimension is the step; dimensions have names and coordinates (dimension scales). Other facts about the run are
+ * attributes. The file is called NAME.part until it is complete. A run that continues from a checkpoint continues the
+ * file of the run before it. */
 #include "driver/data/hdf5-io.h"
 #include "driver/data/joint.h"
 
@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A dimension that arrays share: `n` points from grid point `first` on of the program's dimension `dim`, counted from
- * the fastest; dim -1: the components of vectors. */
+/* A dimension that arrays share: `n` points, from grid point `first` on, of the program's dimension `dim`, counted from
+ * the fastest one; dim -1: the components of vectors. */
 typedef struct Axis {
   int dim;
   int64_t first, n;
@@ -30,12 +30,13 @@ typedef struct Hdf5 {
   FieldPart *parts;
   void *room;
   int64_t nsteps, capacity, *steps; /* malloc */
-  int64_t at;                       /* the place of the step that all ranks are writing */
+  int64_t at;                       /* the index of the step that all ranks are writing */
 } Hdf5;
 
 /* ---------------------------------------------------------------- attributes */
 
-/* `name`, or if the file has such a thing already, a field say, the first of name_2, name_3 and so on. */
+/* `name`, or if the file contains this name already, perhaps for a field, the first unused one of name_2, name_3 and so
+ * on. */
 static const char *free_name(Writer *w, const Hdf5 *h, const char *name) {
   const char *tried = name;
   for (int i = 2; H5Lexists(h->file, tried, H5P_DEFAULT) > 0; i++)
@@ -43,7 +44,7 @@ static const char *free_name(Writer *w, const Hdf5 *h, const char *name) {
   return tried;
 }
 
-/* What the whole file says about the run. */
+/* Writes the facts about the run as attributes of the file. */
 static bool put_facts(const Hdf5 *h, const Facts *f) {
   return hdf5_put_text(h->file, "Conventions", "CF-1.8") && hdf5_put_text(h->file, "title", f->program) &&
          hdf5_put_text(h->file, "source", f->version) && hdf5_put_text(h->file, "program_text", f->text) &&
@@ -54,7 +55,7 @@ static bool put_facts(const Hdf5 *h, const Facts *f) {
 
 /* ---------------------------------------------------------------- dimensions */
 
-/* The steps: a dimension that grows. Fields have their names already. */
+/* Makes the dimension of steps, which grows. The names of fields are already taken. */
 static bool make_steps(Writer *w, Hdf5 *h) {
   const char *name = free_name(w, h, "step");
   hsize_t none = 0, any = H5S_UNLIMITED, chunk = 1024;
@@ -66,7 +67,7 @@ static bool make_steps(Writer *w, Hdf5 *h) {
          hdf5_put_text(h->step, "long_name", "number of time steps done");
 }
 
-/* The coordinates of a dimension's points, or numbers of components. NULL if there is no memory. */
+/* The coordinates of a dimension's points, or the numbers of components (malloc). NULL if there is no memory. */
 static double *coordinates(const Writer *w, const Axis *a) {
   double *x = malloc((size_t)a->n * sizeof *x);
   int d = w->facts->rank - 1 - a->dim;
@@ -95,7 +96,7 @@ static bool make_axis(Writer *w, Hdf5 *h, Axis *a) {
   return ok;
 }
 
-/* The scale of such a dimension, made when first needed; -1 after an error. */
+/* The scale of such a dimension, made on first use; -1 after an error. */
 static hid_t find_axis(Writer *w, Hdf5 *h, int dim, int64_t first, int64_t n) {
   for (int i = 0; i < h->naxes; i++)
     if (h->axes[i].dim == dim && h->axes[i].first == first && h->axes[i].n == n)
@@ -108,12 +109,12 @@ static hid_t find_axis(Writer *w, Hdf5 *h, int dim, int64_t first, int64_t n) {
 
 /* ---------------------------------------------------------------- arrays */
 
-/* The type of the part's elements in memory, to be closed. */
+/* The type of the part's elements in memory; the caller closes it. */
 static hid_t element_type(const FieldPart *p) {
   return p->pairs ? hdf5_complex_type(p->type) : H5Tcopy(hdf5_type(p->type));
 }
 
-/* The name that a type of complex numbers of floats `t` has in the file: that of no field. */
+/* An unused name in the file for the type of complex numbers of floats `t`. */
 static const char *complex_name(Writer *w, const Hdf5 *h, StcType t) {
   const char *first = t == STC_F32 ? "complex64" : "complex128", *name = first;
   for (int i = 0, k = 2; i < h->narrays; i++)
@@ -124,8 +125,8 @@ static const char *complex_name(Writer *w, const Hdf5 *h, StcType t) {
   return name;
 }
 
-/* The type of the part's elements in the file, to be closed: complex numbers are of a type that has a name there, as
- * netCDF does not read those of types without. */
+/* The type of the part's elements in the file; the caller closes it. Complex numbers have a named type, as netCDF does
+ * not read unnamed types of this kind. */
 static hid_t file_type(Writer *w, const Hdf5 *h, const FieldPart *p) {
   if (!p->pairs)
     return element_type(p);
@@ -139,7 +140,7 @@ static hid_t file_type(Writer *w, const Hdf5 *h, const FieldPart *p) {
   return type;
 }
 
-/* Makes the array of no steps yet. */
+/* Makes the array, without steps. */
 static bool make_set(Writer *w, Hdf5 *h, Dataset *a) {
   hsize_t now[MAX_DIMS], most[MAX_DIMS], chunk[MAX_DIMS];
   memcpy(now, a->shape, sizeof now);
@@ -159,7 +160,7 @@ static bool make_set(Writer *w, Hdf5 *h, Dataset *a) {
   return a->set >= 0;
 }
 
-/* Attaches the dimensions of an array and what is known of it. */
+/* Attaches dimensions and attributes to an array. */
 static bool describe(Writer *w, Hdf5 *h, const Dataset *a) {
   const StcFieldInfo *f = a->part.info;
   bool ok = H5DSattach_scale(a->set, h->step, 0) >= 0;
@@ -175,7 +176,7 @@ static bool describe(Writer *w, Hdf5 *h, const Dataset *a) {
          hdf5_put_text(a->set, "stc_type", type_name((Type)a->part.from));
 }
 
-/* The part's place in `a`, and the shape of one step. */
+/* Sets the index of the part in `a`, and the shape of one step. */
 static void array_shape(Dataset *a, const FieldPart *p) {
   const StcFieldInfo *f = p->info;
   *a = (Dataset){.part = *p, .set = -1, .type = -1, .rank = 1 + f->rank + p->naxes, .shape = {1}};
@@ -193,9 +194,9 @@ static bool make_array(Writer *w, Hdf5 *h, Dataset *a, const FieldPart *p) {
 
 /* ---------------------------------------------------------------- opening */
 
-/* How the file is to be opened. One with which another run may go on is written in such an order that it can be read
- * whenever this one is killed: for a reader beside the writer, as HDF5 has it since version 1.10. The last two, of
- * which h5clear makes use, open what was killed so. */
+/* The properties for opening the file. A file that another run may continue is written in an order that keeps it
+ * readable if this run is killed, as for a reader at the same time as the writer, which HDF5 supports since version
+ * 1.10. The last two properties, which h5clear uses, open a file whose writer was killed. */
 static hid_t access_properties(const Writer *w, bool killed) {
   hid_t p = H5Pcreate(H5P_FILE_ACCESS);
   bool yes = true;
@@ -210,7 +211,7 @@ static hid_t access_properties(const Writer *w, bool killed) {
   return p;
 }
 
-/* Creates the file, which keeps the order in which things are made, as netCDF wants it. */
+/* Creates the file; it keeps the order in which objects are made, as netCDF requires. */
 static bool create_file(const Writer *w, Hdf5 *h) {
   hid_t properties = H5Pcreate(H5P_FILE_CREATE);
   H5Pset_obj_track_times(properties, false);
@@ -230,7 +231,7 @@ static bool close_set(hid_t *set) {
   return ok;
 }
 
-/* Closes what is open in the file, then the file. */
+/* Closes all that is open in the file, then the file. */
 static bool close_file(Hdf5 *h) {
   bool ok = close_set(&h->step);
   for (int i = 0; i < h->narrays; i++) {
@@ -246,13 +247,13 @@ static bool close_file(Hdf5 *h) {
   return ok;
 }
 
-/* Frees what the state has of the C heap. */
+/* Frees the memory of the state that is from malloc. */
 static void free_state(Hdf5 *h) {
   free(h->steps);
   free(h->room);
 }
 
-/* Checks the parts and makes room for the largest. */
+/* Checks the parts and allocates memory for the largest. */
 static StcStatus take_parts(Writer *w, Hdf5 *h) {
   int n = writer_parts(w, &h->parts);
   size_t most = 0;
@@ -273,8 +274,8 @@ static StcStatus take_parts(Writer *w, Hdf5 *h) {
   return s;
 }
 
-/* Has the file be written so that it can be read whenever the run is killed. The library begins that with no type open
- * that has a name in the file, as those of arrays of complex numbers are. */
+/* Has the file written so that it stays readable if the run is killed. The library requires that no named type is open
+ * in the file then, such as those of complex numbers. */
 static bool start_lasting(const Hdf5 *h) {
   bool ok = true;
   for (int i = 0; i < h->narrays; i++)
@@ -287,9 +288,9 @@ static bool start_lasting(const Hdf5 *h) {
   return ok;
 }
 
-/* ---------------------------------------------------------------- going on */
+/* ---------------------------------------------------------------- continuing a file */
 
-/* The name that make_steps found: that of no field. */
+/* The name that make_steps chose, which is not a field's. */
 static const char *name_of_steps(Writer *w, const Hdf5 *h) {
   const char *name = "step";
   for (int i = 0, k = 2; i < h->narrays; i++)
@@ -300,7 +301,7 @@ static const char *name_of_steps(Writer *w, const Hdf5 *h) {
   return name;
 }
 
-/* The lengths of array `set` in `shape`; its number of dimensions, -1: it is none, or has too many. */
+/* Writes the lengths of array `set` to `shape`; returns its number of dimensions, or -1 if it has none or too many. */
 static int get_shape(hid_t set, hsize_t *shape) {
   hid_t space = set >= 0 ? H5Dget_space(set) : -1;
   int rank = space >= 0 ? H5Sget_simple_extent_ndims(space) : -1;
@@ -311,7 +312,7 @@ static int get_shape(hid_t set, hsize_t *shape) {
   return rank;
 }
 
-/* Opens the array of a part as an earlier run made it. */
+/* Opens the array of a part that an earlier run made. */
 static bool open_array(const Hdf5 *h, Dataset *a, const FieldPart *p) {
   hsize_t shape[MAX_DIMS];
   array_shape(a, p);
@@ -328,7 +329,7 @@ static bool open_array(const Hdf5 *h, Dataset *a, const FieldPart *p) {
   return ok;
 }
 
-/* Cuts the arrays, and the numbers of the steps, to the steps that all of them have. */
+/* Shortens the arrays, and the list of step numbers, to the steps that all of them have. */
 static bool cut_arrays(const Hdf5 *h) {
   hsize_t n = (hsize_t)h->nsteps, shape[MAX_DIMS];
   bool ok = h->step >= 0;
@@ -340,7 +341,7 @@ static bool cut_arrays(const Hdf5 *h) {
   return ok && H5Dset_extent(h->step, &n) >= 0;
 }
 
-/* Reads the steps of the file, keeps those that were done before this run, and cuts the arrays to them. */
+/* Reads the numbers of the file's steps, keeps the steps before this run, and shortens the arrays to them. */
 static bool keep_steps(const Writer *w, Hdf5 *h) {
   hsize_t n = 0, shape[MAX_DIMS];
   if (get_shape(h->step, shape) != 1 || !(h->steps = malloc((size_t)(shape[0] + 1) * sizeof *h->steps)))
@@ -353,7 +354,7 @@ static bool keep_steps(const Writer *w, Hdf5 *h) {
   return ok && cut_arrays(h);
 }
 
-/* Opens NAME.part, which a run that was killed has left. */
+/* Opens NAME.part, which a killed run has left. */
 static bool reopen_file(Writer *w, Hdf5 *h) {
   hid_t access = access_properties(w, true);
   h->file = H5Fopen(h->temporary, H5F_ACC_RDWR, access);
@@ -366,7 +367,7 @@ static bool reopen_file(Writer *w, Hdf5 *h) {
   return ok && h->step >= 0 && keep_steps(w, h);
 }
 
-/* Is there something to go on with: NAME.part, or else NAME, which is called so from now on? */
+/* Is there a file to continue: NAME.part, or else NAME, which is then renamed to NAME.part? */
 static bool find_earlier(const Writer *w, const Hdf5 *h, bool *renamed) {
   struct stat st;
   *renamed = false;
@@ -378,7 +379,7 @@ static bool find_earlier(const Writer *w, const Hdf5 *h, bool *renamed) {
   return *renamed;
 }
 
-/* Goes on with the file of the runs before. */
+/* Continues the file of the earlier runs. */
 static StcStatus go_on(Writer *w, Hdf5 *h, bool renamed) {
   char reason[256];
   hdf5_take();
@@ -401,7 +402,7 @@ static StcStatus go_on(Writer *w, Hdf5 *h, bool renamed) {
          STC_INPUT;
 }
 
-/* Makes the file with all that does not change. */
+/* Makes the file with all that does not change from step to step. */
 static bool make_file(Writer *w, Hdf5 *h) {
   bool ok = create_file(w, h);
   for (int i = 0; i < h->narrays && ok; i++)
@@ -436,19 +437,19 @@ StcStatus hdf5_open(Writer *w) {
 
 /* ---------------------------------------------------------------- steps */
 
-/* Writes the step's number at place `at`. */
+/* Writes the step's number at index `at`. */
 static bool append_number(const Hdf5 *h, int64_t at, int64_t step) {
   Dataset numbers = {.set = h->step, .type = H5T_NATIVE_INT64, .rank = 1, .shape = {1}};
   return chunks_append(h->file, &numbers, at, &step);
 }
 
-/* Is the step the last one that is there? Then it is written again. */
+/* Is the step the last one in the file? Then it is overwritten. */
 static bool is_again(const Hdf5 *h, int64_t step) { return h->nsteps && h->steps[h->nsteps - 1] == step; }
 
-/* The place of a step in the arrays. */
+/* The index of a step in the arrays. */
 static int64_t place_of_step(const Hdf5 *h, int64_t step) { return h->nsteps - is_again(h, step); }
 
-/* Notes a step that is there now. */
+/* Records that the step is in the file now. */
 static StcStatus note_step(Writer *w, Hdf5 *h, int64_t step) {
   if (is_again(h, step) || steps_add(&h->steps, &h->nsteps, &h->capacity, step))
     return STC_OK;
@@ -478,7 +479,7 @@ static StcStatus hdf5_lay(Joint *x) {
   return STC_OK;
 }
 
-/* The step's chunks get their places at once, and what they are called by in the file stays in memory until the end. */
+/* The offsets of the step's chunks are determined at once; the descriptions of chunks stay in memory until the end. */
 static StcStatus hdf5_begin(Joint *x, const char *path, int64_t step) {
   Hdf5 *h = x->w->state;
   void *handle = NULL;
@@ -523,7 +524,7 @@ const JointFormat hdf5_joint = {.lay = hdf5_lay, .begin = hdf5_begin, .take = hd
 
 /* ---------------------------------------------------------------- closing */
 
-/* The XDMF beside an .h5: the same name with another ending. */
+/* Writes the XDMF file beside an .h5: the same name with another extension. */
 static StcStatus write_xdmf(Writer *w, const Hdf5 *h) {
   const char *slash = strrchr(w->path, '/');
   size_t n = strlen(w->path);
@@ -533,7 +534,7 @@ static StcStatus write_xdmf(Writer *w, const Hdf5 *h) {
   return xdmf_write(w, arena_printf(w->w.arena, "%.*s.xmf", (int)n - 3, w->path), &x);
 }
 
-/* Gives the file, which is closed, its name, without what was set aside for more, and writes the XDMF beside it. */
+/* Releases the reserved room of the closed file, renames it to its name, and writes the XDMF file beside it. */
 static StcStatus name_file(Writer *w, const Hdf5 *h) {
   file_release(h->temporary);
   if (rename(h->temporary, w->path) != 0)

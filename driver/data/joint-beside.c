@@ -1,7 +1,7 @@
-/* driver/data/joint-beside.c: a step of files of all ranks that is written while the run goes on. Each rank takes
- * copies of what its parts have, and has a thread write them, or, of a file with compressed arrays, compress those:
- * where they go is known when all ranks know how long they are. Neither needs MPI, which one thread alone may use.
- * Where the next step is due, or the run ends, all ranks wait for their threads, and end the step together. */
+/* driver/data/joint-beside.c: a step, in files of all ranks, that is written while the run goes on. Each rank copies
+ * the values of its parts, and has a thread write them; if the file has compressed arrays, the thread compresses these,
+ * since their offsets are known only when all ranks know all sizes. Neither needs MPI, which only one thread may use.
+ * When the next step is due, or the run ends, all ranks wait for their threads, and end the step together. */
 #include "driver/data/joint.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ Stored *beside_values(const Joint *x, int array, int i) {
   return &x->beside->values[array * (split->end - split->begin) + i - split->begin];
 }
 
-/* Writes what this rank has of the array, which is not compressed. */
+/* Writes this rank's values of an uncompressed array. */
 static bool put(const Joint *x, int array) {
   const Split *split = x->job->plan->split;
   bool ok = true;
@@ -22,7 +22,7 @@ static bool put(const Joint *x, int array) {
   return ok;
 }
 
-/* The life of a thread that writes. */
+/* The main function of a thread that writes. */
 static void *write_all(void *arg) {
   const Joint *x = arg;
   Beside *b = x->beside;
@@ -35,7 +35,7 @@ static void *write_all(void *arg) {
   return NULL;
 }
 
-/* The life of one that compresses. */
+/* The main function of a thread that compresses. */
 static void *press_all_arrays(void *arg) {
   Joint *x = arg;
   Beside *b = x->beside;
@@ -50,7 +50,7 @@ static void *press_all_arrays(void *arg) {
   return NULL;
 }
 
-/* Takes all values that are written as they are. */
+/* Copies all values that are written uncompressed. */
 static StcStatus take_values(Joint *x) {
   const Split *split = x->job->plan->split;
   StcStatus s = STC_OK;
@@ -75,7 +75,7 @@ void beside_end(Joint *x) {
   x->beside = NULL;
 }
 
-/* Room for a step, and for what is written of it as it is. */
+/* Allocates memory for a step, and for its uncompressed values. */
 static StcStatus make(Joint *x, int64_t step, int fd) {
   const Split *split = x->job->plan->split;
   Beside *b = x->beside = calloc(1, sizeof *b);
@@ -88,7 +88,7 @@ static StcStatus make(Joint *x, int64_t step, int fd) {
   return b && b->values && b->mine ? STC_OK : (context_error(x->job->c->context, "out of memory"), STC_MEMORY);
 }
 
-/* Has a thread do it; without one it is done now. */
+/* Starts a thread for the work; if there is none, does the work now. */
 static void start(Joint *x, void *(*work)(void *)) {
   x->beside->started = pthread_create(&x->beside->thread, NULL, work, x) == 0;
   if (!x->beside->started)

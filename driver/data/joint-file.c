@@ -1,6 +1,7 @@
-/* driver/data/joint-file.c: a file that rank 0 has made, and all ranks write: by its place among the open files of that
- * process, if all are on one machine and the system can, so that nothing is left of it whatever happens, else by a
- * name. Ranks of one machine in containers of their own may find another file there, or none. */
+/* driver/data/joint-file.c: a file that rank 0 has made and all ranks write. If all are on one machine and the system
+ * supports it, they open it by its descriptor in rank 0's process, so that nothing is left of the file whatever
+ * happens; else by a name. Ranks of one machine in containers of their own may find another file under that name, or
+ * none. */
 #include "driver/data/joint.h"
 
 #include <errno.h>
@@ -31,7 +32,7 @@ int shared_open(const SharedFile *file, const Net *net) {
   return errno = ENOENT, -1;
 }
 
-/* Do all ranks? */
+/* Is `mine` true on all ranks (collective)? */
 static bool all_ranks(Net *net, bool mine) {
   bool all[net->size], every = true;
   net->gather(net, &mine, sizeof mine, all);
@@ -40,7 +41,7 @@ static bool all_ranks(Net *net, bool mine) {
   return every;
 }
 
-/* Makes a file beside `path`, which is taken away again: do all ranks find it? */
+/* Makes a file beside `path`, which is removed afterwards: do all ranks find it? */
 static StcStatus try_reach(const Job *j, const char *path, bool named, bool *all) {
   Net *net = j->net;
   SharedFile file = {0};

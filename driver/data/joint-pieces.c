@@ -1,13 +1,14 @@
 /* driver/data/joint-pieces.c: pieces of an array that are compressed. The ranks share them evenly, in order, and each
- * gets what it lacks of its own from the others: few bytes, where the grid is cut along its slowest dimension. */
+ * receives from others those values of its pieces that it lacks: few bytes if the grid is cut along its slowest
+ * dimension. */
 #include "driver/data/joint.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* One array on its way. to: the bytes of my pieces, bytes from .. to - 1 of the array, at `mine`. packed: by part here,
- * its own values side by side. cut: by part and rank, where in these the values for the rank begin; messages: those to
- * others, then those from others, for which `room` is memory. */
+/* The exchange of one array. to: the end of this rank's pieces, which are bytes from .. to - 1 of the array, at `mine`.
+ * packed: by part of this rank, its own values, contiguous. cut: by part and rank, the offset in these of the values
+ * for that rank; messages: those to others, then those from others, which are received in `room`. */
 typedef struct PieceMove {
   Joint *x;
   int array;
@@ -33,10 +34,10 @@ static CellArray whole_points(const PieceMove *m) {
   return a;
 }
 
-/* What the writer's array is of the plan's. */
+/* The number of the plan's field for the writer's array. */
 static int field_of(const PieceMove *m) { return m->x->w->sources[m->x->parts[m->array].source]->at.field; }
 
-/* The runs between a part's own points, side by side, and the whole array; false: it has none. */
+/* Finds the runs between a part's own points, packed, and the whole array; false if it has none. */
 static bool own_runs(const PieceMove *m, const PartPlan *part, Runs *r) {
   const StcPlan *p = m->x->job->plan;
   CellArray own, all = whole_points(m);
@@ -46,8 +47,8 @@ static bool own_runs(const PieceMove *m, const PartPlan *part, Runs *r) {
   return true;
 }
 
-/* Where, in a part's own bytes, those for each rank begin (runs_each): cut[r] for rank r, found for ranks until `next`
- * so far. They are in the order of the array's. */
+/* The search for the offsets in a part's own bytes where those for each rank begin (runs_each): cut[r] for rank r,
+ * known for ranks below `next`. They are in the order of the array. */
 typedef struct Cutting {
   const PieceMove *m;
   int64_t *cut, end;
@@ -77,7 +78,7 @@ static void find_cuts(const PieceMove *m, const PartPlan *part, int64_t *cut) {
     cut[c.next] = c.end;
 }
 
-/* Values on their way into my pieces (runs_each): `from` has a part's own bytes from number `first` on. */
+/* Copies values into this rank's pieces (runs_each): `from` has a part's own bytes from number `first` on. */
 typedef struct Placing {
   const PieceMove *m;
   const char *from;
@@ -93,7 +94,7 @@ static StcStatus place_run(void *user, int64_t from, int64_t to, int64_t n) {
   return STC_OK;
 }
 
-/* Puts the bytes of part number `i` that are for this rank, at `from`, where they belong. */
+/* Copies the bytes of part number `i` for this rank, at `from`, to their offsets. */
 static void place(const PieceMove *m, int i, const char *from) {
   const Net *net = m->x->job->net;
   const int64_t *cut = m->cut + (int64_t)i * (net->size + 1);
@@ -103,7 +104,7 @@ static void place(const PieceMove *m, int i, const char *from) {
     runs_each(&r, place_run, &p);
 }
 
-/* The own values of part number `i`, which is here, side by side (malloc). */
+/* Packs the own values of part number `i` of this rank (malloc). */
 static StcStatus pack(PieceMove *m, int i) {
   const StcPlan *p = m->x->job->plan;
   const PartPlan *part = &p->split->part[i];
@@ -124,7 +125,7 @@ static StcStatus pack(PieceMove *m, int i) {
   return s;
 }
 
-/* Lists the messages, those from others with memory of `room`, NULL: how much that must be. */
+/* Lists the messages; those from others are received in `room`; if NULL, only returns how many bytes it needs. */
 static int64_t list_messages(PieceMove *m, char *room) {
   const Split *split = m->x->job->plan->split;
   const Net *net = m->x->job->net;
@@ -145,7 +146,7 @@ static int64_t list_messages(PieceMove *m, char *room) {
   return bytes;
 }
 
-/* Memory for all of it, and this rank's own values. */
+/* Allocates memory for the exchange, and packs this rank's own values. */
 static StcStatus prepare(PieceMove *m) {
   const Split *split = m->x->job->plan->split;
   const Net *net = m->x->job->net;
@@ -166,7 +167,7 @@ static StcStatus prepare(PieceMove *m) {
   return s;
 }
 
-/* Exchanges what is not here, and puts all in place. */
+/* Exchanges values with other ranks, and copies all to their offsets. */
 static void exchange(PieceMove *m) {
   const Split *split = m->x->job->plan->split;
   Net *net = m->x->job->net;
@@ -182,7 +183,7 @@ static void exchange(PieceMove *m) {
   }
 }
 
-/* Frees all but what is to be compressed. */
+/* Frees all but the values that are to be compressed. */
 static void move_free(PieceMove *m) {
   const Split *split = m->x->job->plan->split;
   for (int i = 0; m->packed && i < split->end - split->begin; i++)

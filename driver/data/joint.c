@@ -1,7 +1,7 @@
-/* driver/data/joint.c: files that all ranks write together, where no rank has the whole grid. Rank 0 makes room for a
- * step, and says where what goes; then each rank writes what its parts own, and rank 0 ends the step. What is
- * compressed each rank compresses and then writes (joint-pieces.c), or rank 0, which is sent it piece by piece. The
- * run may go on before a step ends (joint-beside.c). */
+/* driver/data/joint.c: files that all ranks write together if no rank has the whole grid. Rank 0 reserves room for a
+ * step, and decides the offsets; then each rank writes the points that its parts own, and rank 0 ends the step.
+ * Compressed values are compressed and written by each rank (joint-pieces.c), or sent piece by piece to rank 0, which
+ * writes them. The run may go on before a step ends (joint-beside.c). */
 #include "driver/data/joint.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 /* ---------------------------------------------------------------- values of parts */
 
-/* A look for the first NaN (part_each): its point, -1: none so far. */
+/* The search for the first NaN (part_each): its point; -1: none so far. */
 typedef struct Look4Nan {
   const Stored *v;
   int64_t first;
@@ -30,7 +30,7 @@ static StcStatus look_at_run(void *user, int64_t from, int64_t to, int64_t n) {
   return STC_OK;
 }
 
-/* The same array of the part alone. */
+/* The description of the same array, for one part. */
 static FieldPart part_here(const FieldPart *p, const StcFieldInfo *f) {
   FieldPart here = *p;
   here.info = f;
@@ -74,7 +74,7 @@ void stored_free(Stored *v) {
   free(v->room);
 }
 
-/* All ranks: notes the first NaN of the step, if there was none before. */
+/* Records the first NaN of the step, if there was none before (collective). */
 static void note_nan(Joint *x, int64_t step) {
   Net *net = x->job->net;
   if (x->nan_array >= 0)
@@ -98,7 +98,7 @@ bool joint_warn_of_nan(const Joint *x) {
   return x->nan_array >= 0;
 }
 
-/* ---------------------------------------------------------------- values to their places */
+/* ---------------------------------------------------------------- values to their offsets */
 
 /* Reports that the file of the step cannot be written. */
 static StcStatus no_write(const Joint *x) {
@@ -106,7 +106,7 @@ static StcStatus no_write(const Joint *x) {
   return STC_IO;
 }
 
-/* The piece that has byte `at` of the array. */
+/* The number of the piece that contains byte `at` of the array. */
 static int64_t piece_at(const Pieces *p, int64_t at) {
   int64_t lo = 0, hi = p->n - 1;
   while (lo < hi) {
@@ -119,7 +119,7 @@ static int64_t piece_at(const Pieces *p, int64_t at) {
   return lo;
 }
 
-/* Values on their way to a file as they are (part_each). */
+/* Values that are written to a file uncompressed (part_each). */
 typedef struct Putting {
   const Pieces *pieces;
   const char *values;
@@ -146,7 +146,7 @@ bool put_values(const Joint *x, const PartPlan *part, int array, const Stored *v
   return part_each(x->job->plan, part, field, false, put_run, &p) == STC_OK;
 }
 
-/* Writes what the parts of this rank own of an array that is written as it is: what was taken of them, if it was. */
+/* Writes the points that this rank's parts own of an uncompressed array: from the copies, if there are any. */
 static StcStatus put_array(Joint *x, int array, int fd) {
   const Split *split = x->job->plan->split;
   StcStatus s = STC_OK;
@@ -162,7 +162,7 @@ static StcStatus put_array(Joint *x, int array, int fd) {
   return s;
 }
 
-/* Writes the pieces of an array that this rank has compressed. */
+/* Writes the pieces of an array which this rank has compressed. */
 static bool put_pressed(const Joint *x, int array, int fd) {
   const Net *net = x->job->net;
   const Pieces *p = &x->pieces[array];
@@ -175,7 +175,7 @@ static bool put_pressed(const Joint *x, int array, int fd) {
 
 /* ---------------------------------------------------------------- a step */
 
-/* What of a step is done on rank 0 with the arena guarded. */
+/* The arguments for the work of rank 0 in a step that needs a guarded arena. */
 typedef struct PieceTurn {
   Joint *x;
   int64_t step;
@@ -204,9 +204,8 @@ static StcStatus end_guarded(void *arg) {
   return t->x->w->format->joint->end(t->x, t->step, t->s);
 }
 
-/* Rank 0 gets the compressed pieces of an array, which have no place, and writes them. With a status, too, they are
- * sent.
- */
+/* Sends the compressed pieces of an array, which have no offsets yet, to rank 0, which writes them. They are sent even
+ * if `s` is an error. */
 static StcStatus send_pressed(Joint *x, int array, StcStatus s) {
   Net *net = x->job->net;
   const Pieces *p = &x->pieces[array];
@@ -229,7 +228,7 @@ static StcStatus send_pressed(Joint *x, int array, StcStatus s) {
   return s;
 }
 
-/* Has rank 0 make room for the step, and tells all where. */
+/* Has rank 0 reserve room for the step, and tells all ranks the offsets. */
 static StcStatus begin_step(Joint *x, int64_t step) {
   Net *net = x->job->net;
   PieceTurn t = {.x = x, .step = step};
@@ -247,7 +246,7 @@ static StcStatus begin_step(Joint *x, int64_t step) {
   return s;
 }
 
-/* Is an array written by offsets? One that is not compressed is. */
+/* Are the array's pieces written at known offsets? Those of an uncompressed array are. */
 static bool has_places(const Pieces *p) { return p->n == 0 || p->place[0] >= 0; }
 
 /* Writes all arrays. */
@@ -271,7 +270,7 @@ static StcStatus put_arrays(Joint *x) {
   return net_agree(x->job->net, s, &(int){0});
 }
 
-/* Frees what was compressed. */
+/* Frees the compressed pieces. */
 static void forget_pressed(Joint *x) {
   const Net *net = x->job->net;
   for (int i = 0; i < x->narrays; i++) {
@@ -284,7 +283,7 @@ static void forget_pressed(Joint *x) {
   }
 }
 
-/* The end of a step that was begun, and came to `s` on all ranks. */
+/* Ends a step that was begun and has status `s` on all ranks. */
 static StcStatus end_step(Joint *x, int64_t step, StcStatus s) {
   Net *net = x->job->net;
   PieceTurn t = {.x = x, .step = step, .s = s};
@@ -293,7 +292,7 @@ static StcStatus end_step(Joint *x, int64_t step, StcStatus s) {
   return net_agree(net, s, &(int){0});
 }
 
-/* What follows a step, begun or not, that came to `s`. */
+/* The work after a step, begun or not, with status `s`. */
 static StcStatus leave_step(Joint *x, int64_t step, StcStatus s) {
   forget_pressed(x);
   beside_end(x);
@@ -305,7 +304,7 @@ static StcStatus leave_step(Joint *x, int64_t step, StcStatus s) {
   return s;
 }
 
-/* Has a step that was begun be written beside the run. */
+/* Starts threads that write a step which was begun, beside the run. */
 static StcStatus put_beside(Joint *x, int64_t step) {
   int fd = shared_open(&x->file, x->job->net);
   StcStatus s = net_agree(x->job->net, fd < 0 ? no_write(x) : beside_start(x, step, fd), &(int){0});
@@ -315,7 +314,7 @@ static StcStatus put_beside(Joint *x, int64_t step) {
   return leave_step(x, step, end_step(x, step, s));
 }
 
-/* Is anything to be compressed? */
+/* Does any array need compression? */
 static bool any_pressed(const Joint *x) {
   bool any = false;
   for (int i = 0; i < x->narrays; i++)
@@ -323,13 +322,13 @@ static bool any_pressed(const Joint *x) {
   return any;
 }
 
-/* Writes a step of which all is compressed that is to be. */
+/* Writes a step after the compression of its values. */
 static StcStatus put_step(Joint *x, int64_t step) {
   StcStatus s = begin_step(x, step);
   return leave_step(x, step, s ? s : end_step(x, step, put_arrays(x)));
 }
 
-/* Compresses what is to be compressed of the step, now. */
+/* Compresses the step's values now. */
 static StcStatus press_now(Joint *x) {
   StcStatus s = STC_OK;
   for (int i = 0; i < x->narrays && !s; i++) {
@@ -355,7 +354,7 @@ StcStatus joint_step(Joint *x, int64_t step, bool beside) {
   return s ? leave_step(x, step, s) : put_beside(x, step);
 }
 
-/* The step that was compressed beside the run. */
+/* Writes the step that was compressed beside the run. */
 static StcStatus finish_pressed(Joint *x) {
   int64_t step = x->beside->step;
   int failed = beside_wait(x) ? x->beside->failed : x->narrays;
@@ -407,7 +406,7 @@ Pieces *joint_pieces(Joint *x, int array, int64_t n) {
   return p;
 }
 
-/* The writer's arrays, and on rank 0 its format opened, and their pieces. */
+/* Finds the writer's arrays; on rank 0 opens its format, and finds their pieces. */
 static StcStatus open_guarded(void *arg) {
   Joint *x = arg;
   Writer *w = x->w;
@@ -425,7 +424,7 @@ static StcStatus open_guarded(void *arg) {
   return s ? s : f->lay(x);
 }
 
-/* Room for the pieces of other ranks than 0, whose numbers are known. */
+/* Allocates the pieces on ranks other than 0; their numbers are known. */
 static StcStatus make_pieces(void *arg) {
   Joint *x = arg;
   for (int i = 0; i < x->narrays && x->job->net->rank; i++)
@@ -433,7 +432,7 @@ static StcStatus make_pieces(void *arg) {
   return STC_OK;
 }
 
-/* Tells all ranks of the pieces that rank 0 has found. */
+/* Tells all ranks the pieces that rank 0 has found. */
 static StcStatus tell_pieces(Joint *x) {
   Net *net = x->job->net;
   for (int i = 0; i < x->narrays; i++) {

@@ -1,13 +1,13 @@
-/* driver/data/joint.h: files that all ranks write together, where no rank has the whole grid. Table of contents:
+/* driver/data/joint.h: files that all ranks write together if no rank has the whole grid. Table of contents:
  *
- *   joint.c         opening, steps and closing; values that are written as they are, each rank its own at their places
+ *   joint.c         opening, steps and closing; uncompressed values, which each rank writes at their offsets
  *   joint-file.c    one file that all ranks find
- *   joint-beside.c  a step written, or what is to be compressed of it, by a thread of each rank, while the run goes on
- *   joint-pieces.c  values that are compressed: brought to the rank that does it
+ *   joint-beside.c  a thread of each rank that writes or compresses its share of a step while the run goes on
+ *   joint-pieces.c  values that are compressed: sent to the rank that compresses them
  *   press.c         compressing
  *
- * An array of a step stands in the file as pieces, one behind the other in the array's bytes (C order), perhaps not in
- * the file. Rank 0 has the format's state, and says where each goes. */
+ * An array of a step is stored as pieces, which are consecutive in the array's bytes (C order), but perhaps not in
+ * the file. Rank 0 has the format's state, and decides the offset of each piece. */
 #ifndef STC_DRIVER_DATA_JOINT_H
 #define STC_DRIVER_DATA_JOINT_H
 
@@ -17,15 +17,15 @@
 #include <pthread.h>
 #include <sys/types.h>
 
-/* How a piece of at most `most` bytes is to stand in a file: filled up with zeros to as many (`filled`), shuffled by
+/* The form of a piece of at most `most` bytes in a file: padded with zeros to that size (`filled`), shuffled by
  * elements of `element` bytes (0: not), compressed by zlib (level 0: not). */
 typedef struct Pressing {
   size_t most;
   bool filled;
   int element, level;
 } Pressing;
-/* Room for one piece on its way (malloc). press: what is to stand in the file for the `n` bytes `values`, until the
- * next one; *size: its bytes. False, NULL: there is no memory. */
+/* Memory for converting one piece at a time (malloc). press returns the form in the file of the `n` bytes `values`,
+ * valid until the next call; *size: its number of bytes. False or NULL: there is no memory. */
 typedef struct Press {
   const Pressing *how;
   unsigned char *whole, *shuffled, *packed;
@@ -34,18 +34,18 @@ typedef struct Press {
 bool press_open(const Pressing *how, Press *p);
 const void *press(Press *p, const void *values, size_t n, size_t *size);
 void press_close(Press *p);
-/* What stands in the file for a piece (malloc). */
+/* The form of a piece in the file (malloc). */
 typedef struct Pressed {
   void *bytes;
   size_t size;
 } Pressed;
-/* Presses `n` pieces by so many threads: piece k is the bytes begin[k] - begin[0] to begin[k + 1] - begin[0] of
- * `values`. False: there is no memory. */
+/* Converts `n` pieces with this number of threads: piece k is the bytes begin[k] - begin[0] to begin[k + 1] - begin[0]
+ * of `values`. False: there is no memory. */
 bool press_all(const Pressing *how, int threads, int64_t n, const int64_t *begin, const char *values, Pressed *out);
 
-/* The `n` pieces of an array: piece k is its bytes begin[k] to begin[k + 1], and place[k] the byte of the file where it
- * begins, -1: it has none, and rank 0 is sent it. compressed: it is done to them what `how` says; then size[k] is what
- * comes of it, and rank r does it for the pieces from number joint_first(.., r) on, mine[0] being its first. */
+/* The `n` pieces of an array: piece k is its bytes begin[k] to begin[k + 1], and place[k] its offset in the file; -1:
+ * none is known, and the piece is sent to rank 0. compressed: pieces are converted as `how` says; then size[k] is the
+ * size of the result. Rank r converts the pieces from number joint_first(.., r) on; its results are mine[0] and on. */
 struct Pieces {
   int64_t n, *begin, *place;
   bool compressed;
@@ -54,24 +54,24 @@ struct Pieces {
   Pressed *mine;
 };
 
-/* A file of rank 0's as it tells the others of it: where it is, which file that must be, and what messages call it. */
+/* A file of rank 0 as the other ranks are told of it: where it is, which file it must be, and its name in messages. */
 typedef struct SharedFile {
   dev_t device;
   ino_t number;
   char path[4096], name[4096];
 } SharedFile;
 
-/* Values of an array on a part of this rank as the file has them, with ghost cells, in C order (`values`, whose field
- * is `info` as the plan has it, in `raw`). */
+/* A part's values of an array in the form of the file, with ghost cells, in C order (`values`); the field is `info` in
+ * the plan's form, in `raw`. */
 typedef struct Stored {
   StcFieldInfo info;
   void *raw, *room;
   const char *values;
 } Stored;
 
-/* A step that a thread writes, to `fd`, or (fd -1) compresses, to be written when that is done: by array and part here,
- * what is written of it as it is (malloc); by array, what of it this rank compresses (malloc). wrong: errno of what has
- * gone wrong, 0: nothing; failed: the array that there was no memory to compress. */
+/* A step that a thread writes to `fd`, or compresses (fd -1) so that it is written later. By array and part of this
+ * rank, the values that are written uncompressed (malloc); by array, the values that this rank compresses (malloc).
+ * wrong: errno of an error, 0: none; failed: the array for whose compression there was no memory. */
 typedef struct Beside {
   int64_t step;
   int fd, wrong, failed;
@@ -81,12 +81,12 @@ typedef struct Beside {
   bool started;
 } Beside;
 
-/* A writer whose files all ranks write. named: a file has a name while it is written, by which others find it; else
- * they find it among those that rank 0 has open. threads: for pressing. file: that of the step, and on rank 0 `fd`, to
- * which it is open (-1: nobody else writes it), and `temporary`, its name until it is whole (NULL: none). nan_array,
- * nan_point and nan_step: the first NaN: of which array, at which point, after how many steps (nan_array -1: none yet);
- * nan_here: by array, the first one of this step on this rank. beside: the step that is being written beside the run,
- * on all ranks or on none (NULL). */
+/* A writer whose files all ranks write. named: a file has a name while it is written, by which other ranks find it;
+ * else they find it among rank 0's open files. threads: for compression. file: the file of the step; on rank 0 `fd` is
+ * its descriptor (-1: nobody else writes it), and `temporary` its name until it is complete (NULL: none). nan_array,
+ * nan_point and nan_step: the array, the point and the step of the first NaN (nan_array -1: none yet); nan_here: by
+ * array, the first NaN of this step on this rank. beside: the step that is being written beside the run; on all ranks
+ * or on none (NULL). */
 struct Joint {
   const Job *job;
   Writer *w;
@@ -101,10 +101,10 @@ struct Joint {
   Beside *beside;
 };
 
-/* What a format does on rank 0, between its open and its close. arrays: the writer's arrays, if not writer_parts. lay:
- * n, begin, compressed and how of all pieces, which are those of every step. begin: the file of a step, with x->fd and
- * x->temporary, and the place of all pieces, whose sizes are known. take: writes a piece that has no place, in order.
- * end: the step is written, or not: with a status. */
+/* The functions of a format on rank 0, between its open and its close. arrays: finds the writer's arrays, in place of
+ * writer_parts. lay: sets n, begin, compressed and how of the pieces, which are the same in every step. begin: makes
+ * the file of a step, sets x->fd, x->temporary and the offsets of all pieces, whose sizes are known. take: writes a
+ * piece without an offset, in order. end: ends the step, with its status. */
 struct JointFormat {
   int (*arrays)(Writer *w, FieldPart **out);
   StcStatus (*lay)(Joint *x);
@@ -113,7 +113,7 @@ struct JointFormat {
   StcStatus (*end)(Joint *x, int64_t step, StcStatus s);
 };
 extern const JointFormat npy_joint, hdf5_joint, vti_joint, pvd_joint;
-/* Room in the arena for the `n` pieces of array number `array`; begin[n] is set. */
+/* Allocates the `n` pieces of array number `array` in the arena; begin[n] is set. */
 Pieces *joint_pieces(Joint *x, int array, int64_t n);
 
 StcStatus stored_get(Joint *x, const PartPlan *part, int array, Stored *v);
@@ -122,28 +122,29 @@ void stored_free(Stored *v);
 static inline int64_t joint_unit(const FieldPart *p) { return p->points ? (int64_t)p->bytes / p->points : 0; }
 /* The first piece of rank `r`, of `n` in all. */
 static inline int64_t joint_first(const Net *net, int64_t n, int r) { return n * r / net->size; }
-/* Writes what part `part`, which is here, owns of an array that is written as it is. False: errno says why not. */
+/* Writes the points that part `part` of this rank owns of an uncompressed array. False: errno tells the reason. */
 bool put_values(const Joint *x, const PartPlan *part, int array, const Stored *v, int fd);
-/* joint-beside.c: takes what this rank has of the step, and has a thread write it to `fd`, which it closes. Takes it,
- * too, and has a thread compress what is to be compressed; all ranks call that. Waits for the thread, and gives errno
- * of what went wrong, 0: nothing. The values of an array on part number `i` of the plan as they were taken. The end. */
+/* joint-beside.c: beside_start copies this rank's values of the step, and has a thread write them to `fd`, which it
+ * closes. beside_press copies them and has a thread compress those that need it; all ranks call it. beside_wait waits
+ * for the thread, and returns errno of an error, or 0. beside_values returns the copied values of an array on part
+ * number `i` of the plan. beside_end frees all. */
 StcStatus beside_start(Joint *x, int64_t step, int fd);
 StcStatus beside_press(Joint *x, int64_t step);
 int beside_wait(Joint *x);
 Stored *beside_values(const Joint *x, int array, int i);
 void beside_end(Joint *x);
-/* joint-pieces.c: brings the values of this rank's pieces of an array together, *mine (malloc, also after an error);
- * presses them, by no means of MPI, false: there is no memory; lets all know their sizes, unless a rank has none
- * (`ok`). All ranks call the first and the last. */
+/* joint-pieces.c: joint_bring collects the values of this rank's pieces of an array in *mine (malloc, also after an
+ * error); joint_press compresses them, without MPI; false: there is no memory; joint_tell_sizes tells all ranks their
+ * sizes, unless a rank has failed (`ok` false). All ranks call the first and the last. */
 StcStatus joint_bring(Joint *x, int array, char **mine);
 bool joint_press(Joint *x, int array, const char *mine);
 StcStatus joint_tell_sizes(Joint *x, int array, bool ok);
 
-/* On rank 0: fills in what `fd` is, to be found under that name (NULL: among what this process has open). */
+/* On rank 0: describes the file `fd`, which others find under that name (NULL: among this process's open files). */
 void shared_file(SharedFile *file, int fd, const char *temporary);
-/* Opens it to be written; -1, with errno, if this rank does not find it. */
+/* Opens the file for writing; -1, with errno, if this rank does not find it. */
 int shared_open(const SharedFile *file, const Net *net);
-/* Do all ranks find a file that rank 0 makes beside `path`; *named: only if it has a name? All ranks call it. */
+/* Do all ranks find a file that rank 0 makes beside `path`; *named: only by its name? All ranks call it. */
 StcStatus shared_reach(const Job *j, const char *path, bool *all, bool *named);
 
 #endif

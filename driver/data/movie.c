@@ -1,5 +1,5 @@
-/* driver/data/movie.c: pictures of many steps as a film, .mp4, which the program ffmpeg makes of them. It reads them
- * from a socket, not a pipe, so that its end is an error here and no signal. */
+/* driver/data/movie.c: pictures of many steps as a film, .mp4, which the program ffmpeg makes. ffmpeg reads the
+ * pictures from a socket, not from a pipe, so that its end is an error for stc and not a signal. */
 #include "driver/data/writer.h"
 
 #include <errno.h>
@@ -13,8 +13,8 @@
 
 extern char **environ;
 
-/* The state of a film: ffmpeg's path, the name of the file until it is whole, the process (0: not started yet), the
- * socket to it, the size of all frames, room for a line (malloc). */
+/* The state of a film: ffmpeg's path, the name of the file until it is complete, the process (0: not started), the
+ * socket to it, the size of the frames, memory for a line (malloc). */
 typedef struct Movie {
   const char *ffmpeg, *part;
   pid_t process;
@@ -22,7 +22,7 @@ typedef struct Movie {
   unsigned char *line;
 } Movie;
 
-/* The path of ffmpeg; NULL if PATH has none. */
+/* The path of ffmpeg; NULL if PATH has no ffmpeg. */
 static const char *find_ffmpeg(Arena *a) {
   for (const char *at = getenv("PATH"); at && *at; at += *at == ':') {
     int n = (int)strcspn(at, ":");
@@ -78,7 +78,7 @@ static StcStatus start(const Writer *w, Movie *m) {
   return context_error(w->context, "cannot start %s: %s", m->ffmpeg, strerror(why)), STC_IO;
 }
 
-/* Waits for ffmpeg's end. Was it a good one? */
+/* Waits for ffmpeg to end. Did it succeed? */
 static bool finish(Movie *m) {
   int status = 0;
   close(m->to);

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Numbers of a block that is looked through at once, in instructions on vectors; points of a piece of a field, and
- * which part of the pieces a glance takes. */
+/* BLOCK: numbers that are tested at once, by vector instructions; PIECE: points of a piece of a field; GLANCE:
+ * glance_finds_nan tests one in so many pieces. */
 enum { BLOCK = 4096, PIECE = 4096, GLANCE = 16 };
 
 /* Is one of the numbers NaN? */
@@ -22,7 +22,7 @@ static bool any_double(const double *x, int64_t n) {
   return any;
 }
 
-/* How many of the `n` numbers, one behind the other, need not be looked at one by one: whole blocks without NaN. */
+/* How many of the `n` contiguous numbers form whole blocks without NaN, so that they need no individual test. */
 static int64_t without_nan(StcType t, const void *data, int64_t n) {
   int64_t i = 0;
   while (i + BLOCK <= n &&
@@ -31,8 +31,8 @@ static int64_t without_nan(StcType t, const void *data, int64_t n) {
   return i;
 }
 
-/* The first of `n` numbers of the float type `t`, `stride` bytes from one to the next, that is NaN; -1: none. f16 and
- * bf16 are NaN where all bits of the exponent are set and any of the mantissa. */
+/* The index of the first NaN among `n` numbers of the float type `t`, which are `stride` bytes apart; -1 if there is
+ * none. f16 and bf16 are NaN if all bits of the exponent and any bit of the mantissa are set. */
 static int64_t first_of(StcType t, const char *data, int64_t n, int64_t stride) {
   bool dense = (t == STC_F32 || t == STC_F64) && stride == type_size((Type)t);
   int64_t begin = dense ? without_nan(t, data, n) : 0;
@@ -64,7 +64,7 @@ int64_t field_points(const StcFieldInfo *f) {
   return points;
 }
 
-/* first_nan among the `n` points from `data` on, which take `stride` bytes each. */
+/* As first_nan, for the `n` points from `data` on, which are `stride` bytes apart. */
 static int64_t first_in(const StcFieldInfo *f, const char *data, int64_t n, int64_t stride) {
   int64_t first = -1;
   if (f->type != STC_COMPOSITE)

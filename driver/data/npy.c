@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <sys/stat.h>
 
-/* The longest header that is read; NumPy's own limit is 10000. */
+/* MAX_HEADER: the longest header that is read; NumPy's limit is 10000. */
 enum { MAX_HEADER = 65536, MAX_DIMS = 64 };
 
 /* A shape as Python writes it: "(3, 4)", "(5,)". */
@@ -27,7 +27,7 @@ static void shape_text(char *to, size_t size, const int64_t *shape, int rank) {
     snprintf(to + n, size - n, rank == 1 ? ",)" : ")");
 }
 
-/* What a header says; descr in the one way of writing it that a StcFieldInfo's dtype has. */
+/* The contents of a header; descr is in the canonical form that the dtype of StcFieldInfo has. */
 typedef struct NpyHeader {
   char descr[MAX_HEADER];
   size_t n;
@@ -56,7 +56,7 @@ static const char *quoted(const char *s, char *to, size_t size) {
   return *s ? s + 1 : NULL;
 }
 
-/* Reads "(3, 4,)" into `shape`, of `rank` lengths then; NULL if it is no such tuple. */
+/* Reads "(3, 4,)" into `shape`, and its number of lengths into *rank; NULL if it is no such tuple. */
 static const char *tuple(const char *s, int64_t shape[MAX_DIMS], int *rank) {
   if (*s++ != '(')
     return NULL;
@@ -85,14 +85,15 @@ static const char *truth(const char *s, NpyHeader *h) {
   return s + (h->fortran ? 4 : 5);
 }
 
-/* Appends to h->descr as far as there is room: what is too long fits no field. */
+/* Appends to h->descr as far as there is room: a text that is too long equals no field's. */
 static void put(NpyHeader *h, const char *text) {
   for (; *text && h->n + 1 < sizeof h->descr; text++)
     h->descr[h->n++] = *text;
   h->descr[h->n] = 0;
 }
 
-/* Reads a scalar's type: "<f4", "=f4", "?". Byte orders that mean this machine's become those that NumPy writes. */
+/* Reads a scalar's type: "<f4", "=f4", "?". Byte orders that mean this machine's are replaced by those that NumPy
+ * writes. */
 static const char *scalar_type(const char *s, NpyHeader *h) {
   char text[64] = {0}, *type = text;
   s = quoted(s, text, sizeof text);
@@ -128,11 +129,11 @@ static const char *axes(const char *s, NpyHeader *h) {
   return s;
 }
 
-/* How deep lists of members are read. */
+/* The deepest nesting of lists of members that is read. */
 enum { MAX_DEPTH = 32 };
 
-/* Reads a dtype, which is a scalar's or a list of members (name, dtype[, shape]), to h->descr. NULL if it is malformed.
- */
+/* Reads a dtype, which is a scalar's or a list of members (name, dtype[, shape]), into h->descr. NULL if it is
+ * malformed. */
 static const char *dtype(const char *s, NpyHeader *h, int depth) {
   if (*s != '[')
     return scalar_type(s, h);
@@ -165,7 +166,7 @@ static const char *dtype(const char *s, NpyHeader *h, int depth) {
   return s + 1;
 }
 
-/* The value after `key`; unknown keys are an error, as in NumPy. */
+/* Reads the value of `key`; unknown keys are an error, as in NumPy. */
 static const char *value(const char *s, const char *key, NpyHeader *h) {
   if (strcmp(key, "shape") == 0)
     return h->has_shape ? NULL : (h->has_shape = true, tuple(s, h->shape, &h->rank));
@@ -201,7 +202,7 @@ static bool parse_header(const char *s, NpyHeader *h) {
   return h->has_descr && h->has_order && h->has_shape;
 }
 
-/* Reads magic, version and header. NULL if all is well, else what is wrong. */
+/* Reads magic, version and header. Returns NULL, or a text that tells what is wrong. */
 static const char *read_header(FILE *from, NpyHeader *h) {
   unsigned char b[12];
   size_t n = fread(b, 1, 8, from);
@@ -230,7 +231,7 @@ static const char *read_header(FILE *from, NpyHeader *h) {
                   : "its header is not the dict of 'descr', 'fortran_order' and 'shape' that NumPy writes";
 }
 
-/* The shape of a field's file: that of the field and, of vectors, theirs. Returns the rank. */
+/* The shape of a field's file: the field's axes, then those of its vectors. Returns the rank. */
 static int file_shape(const StcFieldInfo *f, int64_t shape[MAX_DIMS]) {
   int n = 0;
   for (int d = 0; d < f->rank; d++)
@@ -240,13 +241,13 @@ static int file_shape(const StcFieldInfo *f, int64_t shape[MAX_DIMS]) {
   return n;
 }
 
-/* The field's dtype as a header has it; in `text` if it is a scalar's. */
+/* The field's dtype in the form of a header; `text` receives that of a scalar. */
 static const char *file_dtype(const StcFieldInfo *f, char text[8]) {
   snprintf(text, 8, "'%s'", f->dtype ? "" : npy_descr(f->type));
   return f->dtype ? f->dtype : text;
 }
 
-/* Are these complex numbers, 'c8' or 'c16' of some byte order? */
+/* Is this the dtype of complex numbers, 'c8' or 'c16' of some byte order? */
 static bool is_complex(const char *descr) { return descr[0] == '\'' && descr[1] && descr[2] == 'c'; }
 
 /* Checks that the elements are in C order. */
@@ -258,12 +259,13 @@ static StcStatus check_order(StcContext *c, const char *path, const NpyHeader *h
   return STC_INPUT;
 }
 
-/* What to do about a type that is not the field's: a field of type real may take f64 as it is. */
+/* The advice for a type that differs from the field's: a field of type real could accept f64. */
 static const char *cure_of_type(const char *have, const char *want) {
   return strcmp(have, "'<f8'") == 0 && strcmp(want, "'<f4'") == 0 ? ", or -freal=f64 if the program calls it real" : "";
 }
 
-/* The type of the numbers that "'<f8'" and the like, or those of which "'<c16'" is a pair, are; false: none. */
+/* Finds the type of the numbers of a dtype such as "'<f8'", or of the parts of a complex "'<c16'"; false if it is
+ * neither. */
 static bool type_of_numbers(const char *descr, Type *type) {
   static const struct {
     const char *descr;
@@ -290,7 +292,8 @@ bool cast_apply(const Cast *cast, const void *raw, void *data, int64_t *at) {
   return *at == cast->n;
 }
 
-/* May elements `have` of a file become the field's, `want`? Complex numbers only complex ones. */
+/* Can elements of dtype `have` in a file become the field's, `want`? Complex numbers can become only complex numbers.
+ */
 static bool may_cast(const char *have, const char *want, const StcFieldInfo *f, Cast *cast) {
   if (f->type == STC_BF16 || is_complex(have) != is_complex(want) || !type_of_numbers(have, &cast->from) ||
       !type_of_numbers(want, &cast->to))
@@ -300,7 +303,8 @@ static bool may_cast(const char *have, const char *want, const StcFieldInfo *f, 
   return cast->needed;
 }
 
-/* Checks the header against the field. *cast: how elements of another type become the field's; NULL: they do not. */
+/* Checks the header against the field. *cast: the conversion of elements of another type; NULL: such elements are an
+ * error. */
 static StcStatus check_header(StcContext *c, const char *path, const char *what, const StcFieldInfo *f,
                               const NpyHeader *h, Cast *cast) {
   char scalar[8];
@@ -333,7 +337,7 @@ static StcStatus check_header(StcContext *c, const char *path, const char *what,
   return check_order(c, path, h);
 }
 
-/* A bool is the byte 0 or 1: any other byte is made 1. */
+/* Makes bools the byte 0 or 1: any other byte becomes 1. */
 void npy_bools(const StcFieldInfo *f, void *data) {
   static const StcComponent one = {"", STC_BOOL, 0};
   int64_t point = 0;
@@ -346,7 +350,7 @@ void npy_bools(const StcFieldInfo *f, void *data) {
       ((unsigned char *)data)[i] = ((unsigned char *)data)[i] != 0;
 }
 
-/* Checks that there are `need` bytes of elements: `got`, and perhaps `more`. */
+/* Checks that there are exactly `need` bytes of elements: `got` were read, and `more` tells whether others follow. */
 static StcStatus check_length(StcContext *c, const char *path, int64_t need, int64_t got, bool more) {
   if (got < need && context_stopped(c))
     return STC_INTERRUPTED;
@@ -361,7 +365,7 @@ static StcStatus check_length(StcContext *c, const char *path, int64_t need, int
   return STC_OK;
 }
 
-/* Reads elements of another type to `data`, piece by piece. *got: how many bytes there were. */
+/* Reads elements of another type into `data`, piece by piece. *got: the number of bytes that were read. */
 static StcStatus read_converted(StcContext *c, const char *path, const Cast *cast, FILE *from, void *data,
                                 int64_t *got) {
   enum { PIECE = 4096 };
@@ -382,7 +386,7 @@ static StcStatus read_converted(StcContext *c, const char *path, const Cast *cas
   return STC_OK;
 }
 
-/* Reads the elements behind a header, or, without `data`, looks how many the regular file has. */
+/* Reads the elements behind a header; without `data` it only finds how many the regular file has. */
 static StcStatus read_elements(StcContext *c, const char *path, const StcFieldInfo *f, const Cast *cast, FILE *from,
                                void *data) {
   struct stat st;
@@ -402,7 +406,8 @@ static StcStatus read_elements(StcContext *c, const char *path, const StcFieldIn
   return s;
 }
 
-/* Is the shape of the header that of frames of the field, their number in front? Not if it is the field's own. */
+/* Does the header have the shape of frames of the field, with their number in front? Not if it has the field's own
+ * shape. */
 static bool is_of_frames(const NpyHeader *h, const StcFieldInfo *f) {
   int64_t shape[MAX_DIMS];
   int rank = file_shape(f, shape), place[MAX_DIMS];
@@ -420,8 +425,8 @@ bool npy_has_frames(const char *path, const StcFieldInfo *f) {
   return has;
 }
 
-/* Checks the header of a series of frames of `f`, from whose shape their number is taken, into *count, and from whose
- * type how they become the field's; and that they are all there, from where `from` stands on. */
+/* Checks the header of a series of frames of `f`, and that the file contains all frames, which begin at the position of
+ * `from`. *count is their number, from the shape; *cast the conversion to the field's type. */
 static StcStatus check_frames(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, NpyHeader *h,
                               FILE *from, Cast *cast, int64_t *count) {
   int64_t all, shape[1 + MAX_DIMS];
@@ -468,8 +473,8 @@ int npy_open_frames(StcContext *c, const char *path, const char *what, const Stc
   return fd;
 }
 
-/* Opens the file, whose header must be the field's, or of numbers that are converted to the field's (`cast`, not NULL);
- * NULL after a message, with *s. */
+/* Opens the file, whose header must match the field, or have numbers that can be converted to the field's (`cast` not
+ * NULL); NULL after a message, with *s. */
 static FILE *open_elements(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, Cast *cast,
                            StcStatus *s) {
   FILE *from = file_open(c, path);
@@ -505,7 +510,7 @@ StcStatus npy_read(StcContext *c, const char *path, const char *what, const StcF
   return s;
 }
 
-/* Is the file one that can be read, with as many elements as its header promises? cast: see open_elements. */
+/* Can the file be read, and does it have as many elements as its header announces? cast: see open_elements. */
 static StcStatus check_whole(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, Cast *cast) {
   StcStatus s;
   FILE *from = open_elements(c, path, what, f, cast, &s);
@@ -548,7 +553,7 @@ int npy_open(StcContext *c, const char *path, const char *what, const StcFieldIn
 }
 
 /* Writes magic, version (1, or 2 if the header is long) and the header, padded so that the elements begin at a multiple
- * of 64, or, if they are many, at a page. */
+ * of 64, or, if there are many, at a page. */
 static void write_header(FILE *to, const StcFieldInfo *f) {
   char scalar[8], text[512];
   const char *type = file_dtype(f, scalar);
@@ -596,9 +601,9 @@ StcStatus npy_step(Writer *w, const char *path, int64_t step, const void *const 
   return npy_write(w->context, path, &w->sources[0]->info, data[0]);
 }
 
-/* ---------------------------------------------------------------- by all ranks */
+/* ---------------------------------------------------------------- files of all ranks */
 
-/* The field as it is, structs too. */
+/* The field as one array, also if it has structs. */
 static int npy_arrays(Writer *w, FieldPart **out) {
   const StcFieldInfo *f = &w->sources[0]->info;
   FieldPart *p = *out = ARENA_NEW(w->w.arena, FieldPart);
@@ -608,7 +613,7 @@ static int npy_arrays(Writer *w, FieldPart **out) {
   return 1;
 }
 
-/* The elements are one piece; the state is the file. */
+/* The elements are one piece; the format's state is the file. */
 static StcStatus npy_lay(Joint *x) {
   joint_pieces(x, 0, 1)->begin[0] = 0;
   x->w->state = ARENA_NEW(x->w->w.arena, OutFile);

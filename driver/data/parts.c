@@ -1,19 +1,20 @@
-/* driver/data/parts.c: fields as files of named arrays hold them: a field of scalars or vectors is an array, a field of
- * structs one for each component. Complex numbers are scalars where the format has them, else structs. */
+/* driver/data/parts.c: the form of fields in files with named arrays: a field of scalars or vectors is one array, a
+ * field of structs has one array for each component. Complex numbers are scalars if the format supports them, else
+ * structs. */
 #include "driver/data/writer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The type in which files hold values of type `t`: one that all readers know. */
+/* The type for values of type `t` in files: one that all readers know. */
 static StcType stored_type(StcType t) { return t == STC_BOOL ? STC_I8 : t == STC_F16 || t == STC_BF16 ? STC_F32 : t; }
 
-/* Is the field of complex numbers, or of vectors of these? */
+/* Does the field have complex numbers, or vectors of these? */
 static bool is_of_pairs(const StcFieldInfo *f) {
   return f->ncomponents > 1 && f->dtype && (!strcmp(f->dtype, "'<c8'") || !strcmp(f->dtype, "'<c16'"));
 }
 
-/* Is the field an array of its own: of scalars, or of vectors of these? */
+/* Is the field one array: of scalars, or of vectors of these? */
 static bool is_plain(const StcFieldInfo *f) {
   int64_t n = 1;
   for (int k = 0; k < f->naxes; k++)
@@ -24,7 +25,7 @@ static bool is_plain(const StcFieldInfo *f) {
   return n == f->ncomponents;
 }
 
-/* A part that begins with component `c` of source number `i` of the writer and has `n` of them. */
+/* The part of source number `i` of the writer with `n` components from `c` on. */
 static FieldPart make_part(Writer *w, int i, int c, int n) {
   const StcFieldInfo *f = &w->sources[i]->info;
   FieldPart p = {.source = i, .info = f, .first = c, .ncomponents = n, .unit = w->sources[i]->unit};
@@ -54,7 +55,7 @@ int writer_parts(Writer *w, FieldPart **out) {
 
 int part_size(const FieldPart *p) { return type_size((Type)p->type) * (p->pairs ? 2 : 1); }
 
-/* Copies the part's values, packed in points of `step` bytes, to `room`. */
+/* Copies the part's values, from points of `step` bytes, packed to `room`. */
 static void gather(const FieldPart *p, const char *data, int64_t step, char *room) {
   int64_t size = type_size((Type)p->from);
   StcFieldInfo from = {.type = p->from}, to = {.type = p->type};

@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The most pixels a side; larger fields are sampled. The height of a field of one dimension. */
+/* MAX_SIDE: the most pixels along a side; larger fields are sampled. BAND: the height of the picture of a
+ * one-dimensional field. */
 enum { MAX_SIDE = 4096, BAND = 64 };
 
 /* ---------------------------------------------------------------- colours */
 
-/* A map of colours: evenly spaced ones, between which it is linear; n 0: the polynomial below. */
+/* A colour map: evenly spaced colours with linear interpolation; n 0: the polynomial below. */
 typedef struct ColorMap {
   const char *name;
   int n;
@@ -65,9 +66,9 @@ static void color(const ColorMap *m, double t, unsigned char rgb[3]) {
     rgb[k] = (unsigned char)(m->colors[below][k] * (1 - part) + m->colors[below + 1][k] * part + 0.5);
 }
 
-/* ---------------------------------------------------------------- what is shown */
+/* ---------------------------------------------------------------- the part of a field that is shown */
 
-/* The slice of a 3-D field: place `at`, from 0, of dimension `cut`. False if it lies outside. */
+/* Chooses the slice of a 3-D field: index `at`, from 0, of dimension `cut`. False if the slice is outside the field. */
 static bool choose_slice(const Look *look, const StcFieldInfo *f, int *cut, int64_t *at) {
   *cut = look->sliced ? look->slice : 0;
   *at = look->sliced ? look->slice_at - f->first[*cut] : f->shape[0] / 2;
@@ -92,8 +93,8 @@ void picture_sample(StcFieldInfo *f) {
     }
 }
 
-/* Chooses the plane: all of a 2-D field, a slice of a 3-D one, a 1-D one as one row. False if the slice lies outside.
- */
+/* Chooses the plane: all of a 2-D field, a slice of a 3-D one, a 1-D one as one row. False if the slice is outside the
+ * field. */
 static bool choose_plane(const Look *look, const StcFieldInfo *f, Picture *p) {
   int64_t strides[3] = {0, 0, 1};
   for (int d = f->rank - 2; d >= 0; d--)
@@ -127,7 +128,7 @@ static double plane_value(const Picture *p, int64_t y, int64_t x) {
   return field_value(p->field, p->data, p->first + y * p->row_stride + x * p->column_stride);
 }
 
-/* Finds the least and the greatest finite value: `known` if it is given. */
+/* Finds the smallest and the largest finite value, or takes them from `known` if that is given. */
 static void find_limits(Picture *p, const Sight *known) {
   if (known) {
     p->least = known->least;
@@ -145,7 +146,7 @@ static void find_limits(Picture *p, const Sight *known) {
   }
 }
 
-/* Takes the mask, which must have the field's points. */
+/* Reads the mask, which must have the same points as the field. */
 static StcStatus take_mask(const Writer *w, const char *path, const void *data, Picture *p) {
   const StcFieldInfo *f = p->field, *mask = &w->sources[1]->info;
   bool same = mask->rank == f->rank;
@@ -186,7 +187,7 @@ StcStatus picture_make(const Writer *w, const char *path, const void *const *all
   return STC_OK;
 }
 
-/* The place in the field of what pixel (y, x) shows. */
+/* The index in the field of the point that pixel (y, x) shows. */
 static int64_t pixel_place(const Picture *p, int y, int x) {
   int64_t row = p->rows == 1           ? 0
                 : p->rows == p->height ? y
@@ -195,19 +196,19 @@ static int64_t pixel_place(const Picture *p, int y, int x) {
   return p->first + row * p->row_stride + column * p->column_stride;
 }
 
-/* Does the mask leave pixel (y, x) out? */
+/* Is the point of pixel (y, x) dry? */
 static bool pixel_is_dry(const Picture *p, int y, int x) {
   return p->mask && (field_value(p->mask, p->mask_data, pixel_place(p, y, x)) == 0) != p->look->negated;
 }
 
-/* Where pixel (y, x) lies between the limits, 0 to 1; NaN where its value is not finite. */
+/* The value of pixel (y, x), scaled between the limits to 0 .. 1; NaN if the value is not finite. */
 static double pixel_level(const Picture *p, int y, int x) {
   double v = field_value(p->field, p->data, pixel_place(p, y, x));
   double t = p->most > p->least ? (v / 2 - p->least / 2) / (p->most / 2 - p->least / 2) : 0.5;
   return !isfinite(v) ? NAN : t < 0 ? 0 : t > 1 ? 1 : t;
 }
 
-/* Does a line of the contours pass between the pixel of level `t` and the one below or beside it? */
+/* Does a contour pass between the pixel of level `t` and the one below it or to its side? */
 static bool on_contour(const Picture *p, int y, int x, double t) {
   int n = p->look->contours + 1, level = (int)(t * n);
   double right = x + 1 < p->width ? pixel_level(p, y, x + 1) : t,

@@ -1,4 +1,4 @@
-/* driver/data/png.c: pictures as PNG, out and in. */
+/* driver/data/png.c: writes and reads pictures as PNG. */
 #include "driver/data/writer.h"
 
 #include <errno.h>
@@ -6,22 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* zlib's level of pictures: of few colours higher ones make them little smaller, and take much longer. */
+/* zlib's level for pictures: with few colours, higher levels make them little smaller and take much longer. */
 enum { LEVEL = 3 };
 
-/* Turns libpng's errors into a return. */
+/* Has a libpng error return to the caller (longjmp). */
 static void on_error(png_structp png, png_const_charp message) {
   (void)message;
   longjmp(png_jmpbuf(png), 1);
 }
 
-/* Warnings do not matter here. */
+/* Ignores warnings. */
 static void on_warning(png_structp png, png_const_charp message) {
   (void)png;
   (void)message;
 }
 
-/* ---------------------------------------------------------------- out */
+/* ---------------------------------------------------------------- writing */
 
 /* Encodes the picture into `to`. False on an error. */
 static bool encode(FILE *to, const Picture *p, unsigned char *line) {
@@ -69,24 +69,24 @@ StcStatus png_step(Writer *w, const char *path, int64_t step, const void *const 
   return context_error(w->context, "cannot write %s: %s", path, why ? strerror(why) : "libpng failed"), STC_IO;
 }
 
-/* ---------------------------------------------------------------- in */
+/* ---------------------------------------------------------------- reading */
 
-/* A picture that is read: `channels` values a pixel, of 8 or 16 bits, brightness first. What takes its rows, each once,
- * as values of field `f`. */
+/* The reading of a picture: `channels` values for each pixel, of 8 or 16 bits, the brightness first; the function that
+ * receives its rows, each once, as values of field `f`. */
 typedef struct Photo {
   StcContext *context;
   const char *path, *what;
   const StcFieldInfo *f;
   int width, height, channels, depth;
-  void (*take)(void *user, int64_t y, const void *values); /* NULL: the header alone is wanted */
+  void (*take)(void *user, int64_t y, const void *values); /* NULL: only the header is read */
   void *user;
   char *values;                  /* of a row (malloc) */
-  unsigned char *pixels, **rows; /* of one row, or of all of an interlaced picture, and where they are (malloc) */
+  unsigned char *pixels, **rows; /* of one row, or all of an interlaced picture, and pointers to the rows (malloc) */
   StcStatus status;
 } Photo;
 
-/* `f` without a first dimension of one point behind which there are two more: that of a field that all members share,
- * or that leaves it out. */
+/* `f` without a first dimension of one point in front of two others: the dimension of members, for a field that all
+ * members share, or that lacks it. */
 static StcFieldInfo flat(const StcFieldInfo *f) {
   StcFieldInfo x = *f;
   if (f->rank == 3 && f->shape[0] == 1) {
@@ -97,12 +97,13 @@ static StcFieldInfo flat(const StcFieldInfo *f) {
   return x;
 }
 
-/* The channels that a field of type f takes of a pixel: 1, or 3 of a vector; 0: it is no picture's. */
+/* The number of channels of a pixel for a field of type f: 1, or 3 for a vector; 0: a picture cannot be read into it.
+ */
 static int field_channels(const StcFieldInfo *f) {
   return f->rank != 2 ? 0 : f->ncomponents == 1 ? 1 : f->ncomponents == 3 && f->naxes == 1 ? 3 : 0;
 }
 
-/* Has libpng make what it reads plain, for a field of `channels`. */
+/* Has libpng convert its output to plain values, for a field of `channels`. */
 static void make_plain(png_structp png, png_infop info, int channels) {
   png_set_expand(png);
   png_set_strip_alpha(png);
@@ -116,8 +117,8 @@ static void make_plain(png_structp png, png_infop info, int channels) {
   png_read_update_info(png, info);
 }
 
-/* The pixels of row `pixels` as values of the field: floats from 0 to 1, integers as they are, bools that are true for
- * what is brighter than half of white. */
+/* Converts the pixels of row `pixels` to values of the field: floats from 0 to 1, integers unchanged, bools true for
+ * pixels brighter than half of white. */
 static void take_row(Photo *p, int64_t y, const unsigned char *pixels) {
   StcType type = p->f->components ? p->f->components[0].type : p->f->type;
   StcFieldInfo one = {.type = type};
@@ -133,7 +134,7 @@ static void take_row(Photo *p, int64_t y, const unsigned char *pixels) {
   p->take(p->user, y, p->values);
 }
 
-/* Checks that the picture is of the field's extents and its values fit. */
+/* Checks that the picture has the field's extents, and that its values fit. */
 static StcStatus check_photo(const Photo *p) {
   const StcFieldInfo *f = p->f;
   StcType type = f->components ? f->components[0].type : f->type;
@@ -153,7 +154,7 @@ static StcStatus check_photo(const Photo *p) {
   return STC_OK;
 }
 
-/* Memory for a row, or, if `all`, for all rows. */
+/* Allocates memory for a row, or, if `all`, for all rows. */
 static StcStatus take_room(Photo *p, size_t row, bool all) {
   size_t rows = all ? (size_t)p->height : 1;
   p->values = malloc((size_t)(p->f->bytes / (p->height ? p->height : 1)) + 1);
@@ -166,9 +167,9 @@ static StcStatus take_room(Photo *p, size_t row, bool all) {
   return STC_OK;
 }
 
-/* Decodes the file for a field of `channels`: palettes, transparency and less than 8 bits are made plain, colours grey
- * where one channel is wanted. Only of a picture that is interlaced more than a row is in memory. False on an error of
- * the file's; p->status has others. */
+/* Decodes the file for a field of `channels`: palettes, transparency and less than 8 bits become plain values, colours
+ * become grey for one channel. Only of an interlaced picture is more than one row in memory. False if the file is
+ * wrong; p->status has other errors. */
 static bool decode(FILE *from, int channels, Photo *p) {
   png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, NULL, on_error, on_warning);
   png_infop info = png ? png_create_info_struct(png) : NULL;
@@ -229,7 +230,7 @@ StcStatus png_each_row(StcContext *c, const char *path, const char *what, const 
   return read_photo(&(Photo){.context = c, .path = path, .what = what, .f = &x, .take = take, .user = user});
 }
 
-/* Where rows of `bytes` bytes go (a png_each_row callback). */
+/* The destination of rows of `bytes` bytes (a png_each_row callback). */
 typedef struct Rows {
   char *data;
   size_t bytes;

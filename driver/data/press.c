@@ -1,4 +1,4 @@
-/* driver/data/press.c: pieces of arrays as files have them, filled up, shuffled and compressed, by several threads. */
+/* driver/data/press.c: pieces of arrays in the form of files: padded, shuffled and compressed by several threads. */
 #include "driver/data/joint.h"
 
 #include <pthread.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 
-/* Brings the first bytes of all elements of `size` bytes together, then all second ones, and so on. */
+/* Stores the first bytes of all elements of `size` bytes, then all second bytes, and so on. */
 static void shuffle(const unsigned char *from, size_t bytes, size_t size, unsigned char *to) {
   size_t n = bytes / size;
   for (size_t b = 0; b < size; b++)
@@ -49,10 +49,10 @@ const void *press(Press *p, const void *values, size_t n, size_t *size) {
   return ok ? p->packed : NULL;
 }
 
-/* Crews of several files at once would each have a thread for every core: they take turns. */
+/* If several files compressed at once, each would have a thread for every core, so they take turns. */
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
-/* What the threads of press_all share: the piece that is next. */
+/* Data that the threads of press_all share: the number of the next piece. */
 typedef struct Crew {
   const Pressing *how;
   int64_t n, next;
@@ -62,7 +62,7 @@ typedef struct Crew {
   bool failed;
 } Crew;
 
-/* One of them. */
+/* The main function of one thread. */
 static void *press_some(void *arg) {
   Crew *c = arg;
   Press p;

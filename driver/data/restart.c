@@ -1,5 +1,5 @@
-/* driver/data/restart.c: a plan goes on from a checkpoint. What the file says of itself is checked
- * before anything is set, each value as it is set: behind an error the plan is of no use. */
+/* driver/data/restart.c: continues a plan from a checkpoint. The file's description is checked before anything is set,
+ * and each value when it is set: after an error the plan cannot be used. */
 #include "driver/data/hdf5-io.h"
 #include "driver/split/split.h"
 
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A checkpoint that is read for a plan. nsums: where no rank has the whole grid, how many fields were read; what this
- * rank's points add to their checksums, and what these must be. */
+/* The reading of a checkpoint for a plan. If no rank has the whole grid: nsums: the number of fields read; the
+ * contributions of this rank's points to their checksums, and the right checksums. */
 typedef struct RestartReader {
   const Job *j;
   const char *path;
@@ -19,12 +19,12 @@ typedef struct RestartReader {
   const char **names;
 } RestartReader;
 
-/* Reports what is wrong with the file. */
+/* Reports an error in the file. */
 static StcStatus bad_file(const RestartReader *r, const char *what) {
   return context_error(r->j->c->context, "--restart=%s: %s", r->path, what), STC_INPUT;
 }
 
-/* Reports that the HDF5 library failed, and why. */
+/* Reports that the HDF5 library failed, and the reason. */
 static StcStatus unreadable(const RestartReader *r) {
   char reason[256];
   hdf5_reason(reason);
@@ -61,7 +61,7 @@ static const char *get_text(const RestartReader *r, const char *name) {
   return ok ? text : NULL;
 }
 
-/* ---------------------------------------------------------------- is it of this program? */
+/* ---------------------------------------------------------------- does it belong to this program? */
 
 /* Reports a param whose value differs. */
 static StcStatus check_params(const RestartReader *r, const Facts *f) {
@@ -87,7 +87,7 @@ static StcStatus check_params(const RestartReader *r, const Facts *f) {
   return s || !hdf5_failed() ? s : unreadable(r);
 }
 
-/* Checks what it is, and of what program. */
+/* Checks that the file is a checkpoint, and of this program. */
 static StcStatus check_program(const RestartReader *r, const Facts *f) {
   int64_t version;
   const char *key = get_text(r, "program"), *source = get_text(r, "source");
@@ -109,7 +109,7 @@ static StcStatus check_program(const RestartReader *r, const Facts *f) {
 
 /* ---------------------------------------------------------------- values */
 
-/* A data set of the file, open, -1 where it is missing; its type. fits: it has what is wanted of it. */
+/* A data set of the file: open, or -1 if it is missing; its type. fits: it has the requested size and elements. */
 typedef struct Set {
   hid_t set, type;
   bool fits;
@@ -136,8 +136,8 @@ static void close_set(const Set *x) {
   H5Dclose(x->set);
 }
 
-/* Reports a data set that is missing or is another one than is wanted; one that cannot be read, or whose checksum is
- * wrong. */
+/* Reports a data set that is missing or has another form; the other function: one that cannot be read, or has a wrong
+ * checksum. */
 static StcStatus bad_set(const RestartReader *r, const char *group, const char *name) {
   return bad_file(r, arena_printf(r->j->c->arena, "it has no %s/%s of the right type and length", group, name));
 }
@@ -167,7 +167,7 @@ static void *get_array(const RestartReader *r, const char *group, const char *na
   return NULL;
 }
 
-/* Array `name` of fields: whether it has `bytes` bytes in elements of `size`, its checksum, and where it begins in the
+/* Checks that array `name` of fields has `bytes` bytes in elements of `size`; finds its checksum, and its offset in the
  * file (0: it is empty). */
 static StcStatus find_field(const RestartReader *r, const char *name, size_t size, size_t bytes, uint64_t *sum,
                             int64_t *place) {
@@ -179,7 +179,7 @@ static StcStatus find_field(const RestartReader *r, const char *name, size_t siz
   return fits ? STC_OK : bad_set(r, "fields", name);
 }
 
-/* Sets what this rank's parts have of a component, in elements of `size`, and notes its checksum. */
+/* Sets this rank's parts of a component, in elements of `size`, and records the contribution to its checksum. */
 static StcStatus restore_parts(RestartReader *r, FieldPlace at, const StcFieldInfo *f, size_t size) {
   uint64_t mine = 0, want = 0;
   int64_t place;
@@ -254,7 +254,7 @@ static StcStatus restore_by_member(const RestartReader *r, const char *name, int
   return s;
 }
 
-/* Sets the scalars that are kept. */
+/* Sets the scalars that are kept between steps. */
 static StcStatus restore_scalars(const RestartReader *r) {
   const char *name = stc_program_scalar(r->j->program, 0);
   hid_t g = name ? H5Gopen2(r->file, "scalars", H5P_DEFAULT) : -1;
@@ -280,7 +280,7 @@ static StcStatus restore_scalars(const RestartReader *r) {
   return s;
 }
 
-/* How many values the array `name` has; -1: there is none. */
+/* The number of values of array `name`; -1 if there is no such array. */
 static int64_t array_length(const RestartReader *r, const char *name) {
   hid_t set = H5Dopen2(r->file, name, H5P_DEFAULT);
   if (set < 0)
@@ -292,7 +292,7 @@ static int64_t array_length(const RestartReader *r, const char *name) {
   return n;
 }
 
-/* Appends the series of the run until then. */
+/* Appends the series of the run until the checkpoint. */
 static StcStatus restore_series(const RestartReader *r, Series *series) {
   const StcProgram *p = r->j->program;
   int64_t n = array_length(r, "reductions/step");
@@ -320,7 +320,7 @@ static StcStatus restore_series(const RestartReader *r, Series *series) {
   return s;
 }
 
-/* Appends what probe number `i` saw until then. */
+/* Appends the rows of probe number `i` until the checkpoint. */
 static StcStatus restore_probe(const RestartReader *r, int i, Series *series) {
   StcProbeInfo p;
   StcStatus s = stc_plan_probe(r->plan, i, &p);
@@ -357,7 +357,7 @@ static StcStatus restore(RestartReader *r, Series *series) {
   return s;
 }
 
-/* Checks the open file, and reads what it says of itself. */
+/* Checks the open file, and reads its description. */
 static StcStatus read_head(const RestartReader *r, const Facts *f, Restart *out) {
   StcStatus s = check_program(r, f);
   if (s)
@@ -368,7 +368,7 @@ static StcStatus read_head(const RestartReader *r, const Facts *f, Restart *out)
   return STC_OK;
 }
 
-/* Reads the file: all of it for a plan, or without one its head. */
+/* Reads the file: all of it into a plan; without a plan only its description. */
 static StcStatus read_file(RestartReader *r, const Facts *f, Series *series, Restart *out) {
   char reason[256] = "";
   hdf5_take();

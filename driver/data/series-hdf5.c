@@ -1,5 +1,5 @@
-/* driver/data/series-hdf5.c: the same as series_write does, as an HDF5 file: /reductions/NAME and /probes/NAME, each
- * with the steps and the values; of probes also the points. */
+/* driver/data/series-hdf5.c: writes the contents of series_write as an HDF5 file: /reductions/NAME and /probes/NAME,
+ * each with steps and values; probes also have their points. */
 #include "driver/data/hdf5-io.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Writes `rows` rows of `length` values of `type` as an array: of one dimension if length is 0. */
+/* Writes `rows` rows of `length` values of `type` as an array; it has one dimension if length is 0. */
 static bool put_rows(hid_t group, const char *name, hid_t type, int64_t rows, int64_t length, const void *values) {
   hsize_t shape[2] = {(hsize_t)rows, (hsize_t)length};
   hid_t space = H5Screate_simple(length ? 2 : 1, shape, NULL), properties = H5Pcreate(H5P_DATASET_CREATE);
@@ -44,7 +44,7 @@ static bool put_reduction(hid_t group, const Series *s, const char *name) {
   return g >= 0 && H5Gclose(g) >= 0 && ok;
 }
 
-/* Writes where the points of probe number `i` are, in coordinates of the grid. */
+/* Writes the coordinates of the points of probe number `i` in the grid. */
 static bool put_points(hid_t group, const Series *s, StcPlan *plan, int i, int64_t n) {
   int rank = s->program->module->grid.rank;
   int64_t *points = malloc((size_t)(n * rank) * sizeof *points + 1), at[MAX_RANK];
@@ -58,7 +58,7 @@ static bool put_points(hid_t group, const Series *s, StcPlan *plan, int i, int64
   return ok;
 }
 
-/* Writes what probe number `i` saw. */
+/* Writes the rows of probe number `i`. */
 static bool put_probe(hid_t group, const Series *s, StcPlan *plan, int i) {
   StcProbeInfo p;
   ProbeRows rows = {0};
@@ -73,7 +73,7 @@ static bool put_probe(hid_t group, const Series *s, StcPlan *plan, int i) {
   return g >= 0 && H5Gclose(g) >= 0 && ok;
 }
 
-/* Writes all of it into the open file. */
+/* Writes the whole contents to the open file. */
 static bool put_all(hid_t file, const Series *s, StcPlan *plan) {
   const Module *m = s->program->module;
   hid_t reductions = hdf5_make_group(file, "reductions"), probes = hdf5_make_group(file, "probes");

@@ -1,5 +1,5 @@
-/* driver/data/series.c: the values of `reduce` and `until` during a run, and the values of probes: kept, printed,
- * saved. */
+/* driver/data/series.c: keeps, prints and saves the values of `reduce` and `until` during a run, and the rows of
+ * probes. */
 #include "driver/data/series.h"
 #include "driver/files/files.h"
 #include "driver/program/program.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many values of one reduction are printed. */
+/* The most values of one reduction that are printed. */
 enum { MOST_PRINTED = 10 };
 
 void series_add(void *user, const StcReduction *r) {
@@ -53,7 +53,7 @@ void series_free(Series *s) {
   *s = (Series){.context = s->context, .program = s->program};
 }
 
-/* Writes `x` with no more digits than it takes to read back to the same bits: those of an f32 if it is `narrow`. */
+/* Writes `x` with the fewest digits that read back to the same bits; those of an f32 if it is `narrow`. */
 static void print_float(FILE *to, double x, bool narrow) {
   char text[40];
   for (int digits = 6; digits <= (narrow ? 9 : 17); digits++) {
@@ -64,7 +64,8 @@ static void print_float(FILE *to, double x, bool narrow) {
   fputs(isnan(x) ? "nan" : text, to);
 }
 
-/* Is a value of the reduction one of f32 or narrower, whatever it is kept in: the least or largest of such? */
+/* Does the reduction have values that f32 or a narrower type holds, as the smallest or largest of such values, whatever
+ * its own type? */
 static bool is_of_narrow(const Reduction *r) {
   const Op *yield = r->body && r->body->last && r->body->last->code == OP_YIELD ? r->body->last : NULL;
   const Value *v = yield && (r->op == OP_MIN || r->op == OP_MAX) ? yield->operands[0] : NULL;
@@ -90,7 +91,7 @@ static void print_value(FILE *to, const Series *s, const StcReduction *r) {
     print_float(to, r->f, is_narrow(s, r->name));
 }
 
-/* Element `i` of a row, in its own type. */
+/* Element `i` of a row, in the row's type. */
 static Const row_element(const StcProbe *row, int64_t i) {
   return const_load((Type)row->type, (const char *)row->values + i * type_size((Type)row->type));
 }
@@ -109,7 +110,7 @@ static void print_element(FILE *to, const StcProbe *row, int64_t i) {
     fprintf(to, "%" PRId64, x.i);
 }
 
-/* The last value of the reduction called `name`, NULL if it has none. */
+/* The last value of the reduction called `name`; NULL if there is none. */
 static const StcReduction *last_value(const Series *s, const char *name) {
   for (int64_t k = s->n - 1; k >= 0; k--)
     if (strcmp(s->values[k].name, name) == 0)
@@ -117,13 +118,14 @@ static const StcReduction *last_value(const Series *s, const char *name) {
   return NULL;
 }
 
-/* How many values the reduction called `name` has at a step: 0 of one that is of the whole program. */
+/* The number of values of the reduction called `name` at a step, one for each member; 0 if its value is for the whole
+ * program. */
 static int64_t members(const Series *s, const char *name) {
   const StcReduction *last = last_value(s, name);
   return last ? last->members : 0;
 }
 
-/* Is `i` among the evenly spaced ones, the first and the last included, of `n` values that are printed? */
+/* Is value `i` of `n` printed? The printed ones are evenly spaced and include the first and the last. */
 static bool is_printed(int64_t i, int64_t n) {
   for (int k = 0; k < MOST_PRINTED && n > MOST_PRINTED; k++)
     if (i == k * (n - 1) / (MOST_PRINTED - 1))
@@ -131,14 +133,14 @@ static bool is_printed(int64_t i, int64_t n) {
   return n <= MOST_PRINTED;
 }
 
-/* Ends a line of which no more than MOST_PRINTED of `n` values are printed. */
+/* Ends a line for `n` values, of which at most MOST_PRINTED are printed. */
 static void print_end(FILE *to, int64_t n) {
   if (n > MOST_PRINTED)
     fprintf(to, "; %d of %" PRId64 " values, --log FILE.csv saves all", MOST_PRINTED, n);
   fputc('\n', to);
 }
 
-/* Prints the line of the reduction called `name`: its values and the steps after which they were taken. */
+/* Prints the line of the reduction called `name`: its values and the steps after which they were evaluated. */
 static void print_line(FILE *to, const Series *s, const char *name) {
   int64_t n = 0, i = 0, each = members(s, name);
   const char *separator = " ";
@@ -159,7 +161,8 @@ static void print_line(FILE *to, const Series *s, const char *name) {
   print_end(to, each ? 0 : n);
 }
 
-/* Prints the line of probe `p`: values of a single point as those of a reduction, else how many there are. */
+/* Prints the line of probe `p`: the values of a single point as those of a reduction, else only the number of values.
+ */
 static void print_probe(FILE *to, const Series *s, const Probe *p) {
   int64_t n = 0, i = 0, points = 0;
   const char *separator = " ";
@@ -182,8 +185,8 @@ static void print_probe(FILE *to, const Series *s, const Probe *p) {
   print_end(to, p->list < 0 ? n : 0);
 }
 
-/* Is number `r` of what is logged the rounds of a repeat within another, which no `until` of its own ends? There is
- * nothing to see in them: they are as many in each round of the other. */
+/* Is number `r` of the logged values the number of rounds of a repeat inside another repeat, without an `until` of its
+ * own? It is not printed, as it is the same in each round of the outer one. */
 static bool is_inner(const StcProgram *p, int r) {
   const Module *m = p->module;
   int loop = r - (p->nlogged - 2 * m->nrepeats);
@@ -204,7 +207,7 @@ void series_print(FILE *to, const Series *s, const char *until) {
     fprintf(to, "%s: met after %" PRId64 " steps\n", until, last_value(s, until)->step);
 }
 
-/* JSON has no numbers for infinity and NaN. */
+/* Prints a value; JSON has no numbers for infinity and NaN. */
 static void print_json_value(FILE *to, const Series *s, const StcReduction *r) {
   if (r->type == STC_F64 && !isfinite(r->f))
     fputs("null", to);
@@ -229,8 +232,8 @@ void series_print_json(FILE *to, const Series *s) {
   }
 }
 
-/* What is to be written next of the series: the reductions' values from `value` on; of probe i row number row[i],
- * s->nrows if there is no more. */
+/* The position in the series while it is written: the reductions' values from `value` on; for probe i row number
+ * row[i], s->nrows if there are no more. */
 typedef struct Cursor {
   const Series *s;
   int64_t value, *row;
@@ -243,7 +246,7 @@ static int64_t next_row(const Series *s, const Probe *p, int64_t i) {
   return i;
 }
 
-/* The step that comes next; -1 behind the last. */
+/* The next step; -1 after the last. */
 static int64_t next_step(const Cursor *c) {
   const Series *s = c->s;
   int64_t step = c->value < s->n ? s->values[c->value].step : INT64_MAX;
@@ -275,7 +278,7 @@ static void write_values(FILE *to, Cursor *c, int64_t step) {
   c->value = end;
 }
 
-/* The number of columns of probe `p`: those of its first row. */
+/* The number of columns of probe `p`: the length of its first row. */
 static int64_t columns(const Series *s, const Probe *p) {
   int64_t first = next_row(s, p, 0);
   return first < s->nrows ? s->rows[first].n : 1;

@@ -1,5 +1,5 @@
-/* driver/data/vtk.c: VTK's image data, .vti: XML with the arrays behind it, compressed in blocks by zlib; and .pvd, the
- * list of the steps' files. The extent counts grid points, so that the origin is that of the grid's point 0. */
+/* driver/data/vtk.c: VTK's image data, .vti: XML followed by the arrays, compressed in blocks by zlib; and .pvd, the
+ * list of the steps' files. The extent counts grid points, so the origin is that of the grid's point 0. */
 #include "driver/data/joint.h"
 
 #include <errno.h>
@@ -9,19 +9,19 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* Bytes of a block before it is compressed. */
+/* Bytes of a block before compression. */
 enum { BLOCK = 1 << 20 };
 
-/* An array as it stands in the file: the head (number of blocks, their size, that of the last or 0 if it is whole, the
- * compressed sizes), and the blocks. */
+/* An array in the form of the file: the head (the number of blocks, their size, the size of the last or 0 if it is
+ * whole, the compressed sizes), and the blocks. */
 typedef struct Packed {
   uint64_t *head;
   size_t nhead, size;
   const unsigned char *bytes;
-  unsigned char *own; /* malloc; NULL: the bytes are another's */
+  unsigned char *own; /* malloc; NULL: someone else owns the bytes */
 } Packed;
 
-/* The state of a .vti writer: its parts, and room for the largest; or, if all ranks write, the file of the step. */
+/* The state of a .vti writer: its parts, and memory for the largest; if all ranks write, the file of the step. */
 typedef struct Vti {
   int nparts;
   FieldPart *parts;
@@ -31,7 +31,7 @@ typedef struct Vti {
 
 /* ---------------------------------------------------------------- compressing */
 
-/* Frees what `p` has. */
+/* Frees the memory of `p`. */
 static void packed_free(Packed *p) {
   free(p->head);
   free(p->own);
@@ -59,8 +59,8 @@ static bool pack(const unsigned char *from, size_t n, int level, Packed *p) {
   return true;
 }
 
-/* The same for n bytes that are not to be compressed: the head is their number. They are copied if they lie in `room`,
- * which the next array needs. */
+/* The same for n bytes that are not compressed: the head is their number. Copies them if they are in `room`, which the
+ * next array needs. */
 static bool take(const unsigned char *from, size_t n, const void *room, Packed *p) {
   *p = (Packed){.head = malloc(sizeof *p->head), .nhead = 1, .size = n, .bytes = from};
   if (from == room)
@@ -104,7 +104,7 @@ static void print_dims(FILE *to, int rank, const double *values, double more) {
     fprintf(to, "%.17g ", more);
 }
 
-/* All that stands in front of the arrays. */
+/* Writes all that precedes the arrays. */
 static void print_head(FILE *to, const Writer *w, const Vti *v, const Packed *packed, int64_t step) {
   const StcFieldInfo *f = v->parts[0].info;
   uint64_t offset = 0;
@@ -192,9 +192,9 @@ StcStatus vti_step(Writer *w, const char *path, int64_t step, const void *const 
   return s;
 }
 
-/* ---------------------------------------------------------------- .vti by all ranks */
+/* ---------------------------------------------------------------- .vti of all ranks */
 
-/* An array is one piece, or, if it is compressed, its blocks. */
+/* An array is one piece; if it is compressed, each of its blocks is a piece. */
 static StcStatus vti_lay(Joint *x) {
   Vti *v = x->w->state;
   int level = x->w->facts->compress;
@@ -210,7 +210,7 @@ static StcStatus vti_lay(Joint *x) {
   return STC_OK;
 }
 
-/* The array as it will stand in the file, without its bytes. False if there is no memory. */
+/* Finds the form of the array in the file, without its bytes. False if there is no memory. */
 static bool foresee(const Pieces *p, size_t bytes, Packed *out) {
   bool packed = p->compressed;
   *out = (Packed){.nhead = packed ? 3 + (size_t)p->n : 1, .size = packed ? 0 : bytes};
@@ -229,7 +229,7 @@ static bool foresee(const Pieces *p, size_t bytes, Packed *out) {
   return true;
 }
 
-/* Writes all but the arrays' bytes, for which there is room on the disk then, and finds their places. */
+/* Writes all but the arrays' bytes, reserves room for these on the disk, and finds their offsets. */
 static StcStatus make_room(Joint *x, const Packed *packed, int64_t step) {
   const Vti *v = x->w->state;
   FILE *to = v->out->to;
@@ -282,7 +282,7 @@ const JointFormat vti_joint = {.lay = vti_lay, .begin = vti_begin, .end = vti_en
 
 /* ---------------------------------------------------------------- .pvd */
 
-/* The state of a .pvd: that of its .vti files first, then the steps that there are (malloc). */
+/* The state of a .pvd: first that of its .vti files, then the steps in the list (malloc). */
 typedef struct Pvd {
   Vti vti;
   int64_t nsteps, capacity, *steps;
@@ -307,8 +307,8 @@ static StcStatus write_list(Writer *w, const Pvd *p) {
   return file_commit(w->context, &out) ? STC_OK : STC_IO;
 }
 
-/* Is the list to be written anew for step number `n`? Of many steps at each hundredth part of them: writing them all at
- * every step would take ever longer. */
+/* Is the list due to be written again at step number `n`? With many steps it is written only at each hundredth of them,
+ * as writing all steps at every step would take ever longer. */
 static bool is_list_due(int64_t n) { return n < 200 || n % (n / 100) == 0; }
 
 /* The name of the .vti of a step. */
@@ -316,8 +316,8 @@ static const char *name_of_step(Writer *w, int64_t step) {
   return arena_printf(w->w.arena, "%.*s_%06lld.vti", (int)(strlen(w->path) - 4), w->path, (long long)step);
 }
 
-/* Takes the steps that the runs before this one have left: those that their list names, and those behind it, for the
- * list is not written at every step, that are due and whose files are there. */
+/* Reads the steps of the earlier runs: those in their list, and later ones that are due and whose files exist, as the
+ * list is not written at every step. */
 static bool take_steps(Writer *w, Pvd *p) {
   static const char mark[] = "timestep=\"";
   size_t n;
@@ -346,7 +346,7 @@ StcStatus pvd_open(Writer *w) {
   return s;
 }
 
-/* Notes a step that is there now. */
+/* Records that the file of a step exists now. */
 static StcStatus note_step(Writer *w, int64_t step) {
   Pvd *p = w->state;
   bool again = p->nsteps && p->steps[p->nsteps - 1] == step;

@@ -1,9 +1,8 @@
-/* driver/data/xdmf.c: the XDMF beside an HDF5 file: XML that tells ParaView and VisIt where the steps' arrays lie in
- * the
- * file, and where their points lie in space. */
+/* driver/data/xdmf.c: the XDMF beside an HDF5 file: XML that tells ParaView and VisIt the positions of the steps'
+ * arrays in the file, and of their points in space. */
 #include "driver/data/writer.h"
 
-/* "Float" or "Int", and how many bytes. */
+/* Writes "Float" or "Int", and the number of bytes. */
 static void print_number(FILE *to, StcType t) {
   fprintf(to, "NumberType=\"%s\" Precision=\"%d\"",
           type_is_float((Type)t)         ? "Float"
@@ -14,7 +13,7 @@ static void print_number(FILE *to, StcType t) {
           type_size((Type)t));
 }
 
-/* The extents of a part's points, slowest first, as those of three dimensions. */
+/* Writes the extents of a part's points, slowest first, as those of three dimensions. */
 static void print_extents(FILE *to, const StcFieldInfo *f) {
   for (int d = f->rank; d < 3; d++)
     fputs("1 ", to);
@@ -22,7 +21,7 @@ static void print_extents(FILE *to, const StcFieldInfo *f) {
     fprintf(to, "%lld ", (long long)f->shape[d]);
 }
 
-/* Three numbers: `more` in front for dimensions that the field has not, then those of its own. */
+/* Writes three numbers: `more` for each dimension that the field lacks, then its own. */
 static void print_three(FILE *to, int rank, double more, const double *values) {
   fputs("      <DataItem Dimensions=\"3\" NumberType=\"Float\" Precision=\"8\" Format=\"XML\">", to);
   for (int d = rank; d < 3; d++)
@@ -32,7 +31,7 @@ static void print_three(FILE *to, int rank, double more, const double *values) {
   fputs("</DataItem>\n", to);
 }
 
-/* Where the points of a part lie. */
+/* Writes the positions of a part's points. */
 static void print_place(FILE *to, const Writer *w, const FieldPart *p) {
   double origin[MAX_RANK];
   for (int d = 0; d < p->info->rank; d++)
@@ -45,7 +44,7 @@ static void print_place(FILE *to, const Writer *w, const FieldPart *p) {
   fputs("     </Geometry>\n", to);
 }
 
-/* The lengths of the part in the file behind that of the steps. */
+/* Writes the lengths of the part's array in the file, after the length of the steps. */
 static void print_shape(FILE *to, const FieldPart *p) {
   for (int d = 0; d < p->info->rank; d++)
     fprintf(to, " %lld", (long long)p->info->shape[d]);
@@ -53,8 +52,8 @@ static void print_shape(FILE *to, const FieldPart *p) {
     fprintf(to, " %lld", (long long)p->info->axes[k]);
 }
 
-/* The slab of an array that has its step number `k`: start, stride and count of each dimension. Of component `c` alone,
- * unless it is -1. */
+/* Writes the slab of an array for its step number `k`: start, stride and count of each dimension; only for component
+ * `c`, unless it is -1. */
 static void print_slab(FILE *to, const FieldPart *p, int64_t k, int c) {
   int64_t below = p->ncomponents;
   fprintf(to, "       <DataItem Dimensions=\"3 %d\" Format=\"XML\">%lld", 1 + p->info->rank + p->naxes, (long long)k);
@@ -74,7 +73,7 @@ static void print_slab(FILE *to, const FieldPart *p, int64_t k, int c) {
   fputs("</DataItem>\n", to);
 }
 
-/* The part, or its component `c`, at step number `k` of the file. */
+/* Writes the part, or its component `c`, at step number `k` of the file. */
 static void print_attribute(FILE *to, const FieldPart *p, const Xdmf *x, int64_t k, int c) {
   fputs("     <Attribute Name=\"", to);
   xml_text(to, p->name);
@@ -96,8 +95,8 @@ static void print_attribute(FILE *to, const FieldPart *p, const Xdmf *x, int64_t
   fputs("</DataItem>\n      </DataItem>\n     </Attribute>\n", to);
 }
 
-/* The part at step number `k`: a scalar, a vector of three components, as readers know it, or each component of another
- * by itself. Readers cannot take the parts of complex numbers out of an array. */
+/* Writes the part at step number `k`: as a scalar, as a vector of three components, which readers know, or else each
+ * component separately. Readers cannot select the parts of complex numbers in an array. */
 static void print_part(FILE *to, const FieldPart *p, const Xdmf *x, int64_t k) {
   if (p->pairs) {
     fputs("     <!-- ", to);
@@ -110,7 +109,7 @@ static void print_part(FILE *to, const FieldPart *p, const Xdmf *x, int64_t k) {
     print_attribute(to, p, x, k, whole ? -1 : c);
 }
 
-/* The time series of all parts that lie where part `first` does. */
+/* Writes the time series of all parts with the same points as part `first`. */
 static void print_series(FILE *to, const Writer *w, const Xdmf *x, int first) {
   if (x->parts[first].info->rank > GRID_RANK) {
     fputs("  <!-- ", to);
@@ -133,7 +132,7 @@ static void print_series(FILE *to, const Writer *w, const Xdmf *x, int first) {
   fputs("  </Grid>\n", to);
 }
 
-/* Is part `i` the first of those that lie where it does? */
+/* Is part `i` the first with its points? */
 static bool is_first(const Xdmf *x, int i) {
   for (int k = 0; k < i; k++)
     if (parts_share_place(&x->parts[k], &x->parts[i]))

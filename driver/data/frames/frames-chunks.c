@@ -1,6 +1,6 @@
-/* driver/data/frames/frames-chunks.c: frames in chunks of an HDF5 file, as stc, h5py and netCDF-4 write them: the
- * library says where in the file they lie, and several threads read, inflate and unshuffle them, and put what they hold
- * into the frame. */
+/* driver/data/frames/frames-chunks.c: frames in chunks of an HDF5 file, as stc, h5py and netCDF-4 write them. The
+ * library finds their offsets in the file; several threads read, inflate and unshuffle them, and copy their values into
+ * the frame. */
 #include "driver/data/frames/frames-chunks.h"
 
 #include <errno.h>
@@ -10,19 +10,20 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* The most filters of an array, and threads that inflate; others only copy, and more are of no use. */
+/* MOST_FILTERS: the most filters of an array; MOST_INFLATERS: the most threads that inflate; MOST_COPIERS: the most
+ * threads if all only copy, as more are not faster. */
 enum { MOST_FILTERS = 4, MOST_INFLATERS = 64, MOST_COPIERS = 12 };
 
-/* Where a chunk lies in the file; mask: filters that were left out when it was written. */
+/* The position of a chunk in the file; mask: the filters that were skipped when it was written. */
 typedef struct Stored {
   int64_t at;
   size_t size;
   unsigned mask;
 } Stored;
 
-/* size: bytes of an element; filters: in the order in which they were applied, unshuffled: by how many bytes each
- * shuffle. bytes: of a whole chunk, row: of one place along its first axis. n: chunks of a frame; of them `stored` says
- * where those of row `at` of chunks are, -1: none. */
+/* size: bytes of an element; filters: in the order in which they were applied, unshuffled: the element size of each
+ * shuffle. bytes: of a whole chunk; row: of one index along its first axis. n: the number of chunks of a frame;
+ * `stored` has their positions for row `at` of chunks, -1: for none. */
 struct FrameChunks {
   hid_t set;
   int fd, rank, swap, nfilters;
@@ -34,9 +35,9 @@ struct FrameChunks {
   Stored *stored;
 };
 
-/* ---------------------------------------------------------------- how they are stored */
+/* ---------------------------------------------------------------- storage */
 
-/* Notes the filters; false: there are others than shuffle and one deflate. */
+/* Records the filters; false if there are others than shuffle and one deflate. */
 static bool note_filters(FrameChunks *x, hid_t how) {
   x->nfilters = H5Pget_nfilters(how);
   bool known = x->nfilters >= 0 && x->nfilters <= MOST_FILTERS;
@@ -52,7 +53,7 @@ static bool note_filters(FrameChunks *x, hid_t how) {
   return known;
 }
 
-/* Notes shape, chunks and filters; false: they are not of a kind that is known here. */
+/* Records shape, chunks and filters; false if they are of an unknown kind. */
 static bool note_layout(FrameChunks *x) {
   hid_t how = H5Dget_create_plist(x->set), space = H5Dget_space(x->set), type = H5Dget_type(x->set);
   unsigned options = 1;
@@ -101,7 +102,7 @@ void frame_chunks_free(FrameChunks *x) {
   free(x);
 }
 
-/* The first element of chunk `i` of the row `at` of chunks. */
+/* Computes the first element of chunk `i` in row `at` of chunks. */
 static void offset_of(const FrameChunks *x, int64_t at, int64_t i, hsize_t *offset) {
   offset[0] = (hsize_t)at * x->chunk[0];
   for (int d = x->rank - 1; d > 0; d--) {
@@ -111,7 +112,8 @@ static void offset_of(const FrameChunks *x, int64_t at, int64_t i, hsize_t *offs
   }
 }
 
-/* Asks the library where the chunks of row `at` are, into `stored`; false: not all have been written. */
+/* Asks the library for the positions of the chunks of row `at`, and writes them to `stored`; false if some were never
+ * written. */
 static bool find(const FrameChunks *x, int64_t at, Stored *stored) {
   bool ok = true;
   hdf5_take();
@@ -124,9 +126,9 @@ static bool find(const FrameChunks *x, int64_t at, Stored *stored) {
   return ok;
 }
 
-/* ---------------------------------------------------------------- what is in a chunk */
+/* ---------------------------------------------------------------- the contents of a chunk */
 
-/* Brings the bytes of elements of `size` bytes together: the first ones of all n elements stand in front, then all
+/* Restores elements of `size` bytes from their separated bytes: the first bytes of all n elements come first, then all
  * second ones, and so on. */
 static inline __attribute__((always_inline)) void gather(const unsigned char *from, size_t n, size_t size,
                                                          unsigned char *to) {
@@ -135,7 +137,7 @@ static inline __attribute__((always_inline)) void gather(const unsigned char *fr
       to[i * size + b] = from[b * n + i];
 }
 
-/* Undoes the shuffle of `bytes` bytes; those behind the last whole element are as they were. */
+/* Undoes the shuffle of `bytes` bytes; bytes after the last whole element are unchanged. */
 static void unshuffle(const unsigned char *from, size_t bytes, size_t size, unsigned char *to) {
   size_t n = bytes / size;
   if (size == 2)
@@ -149,8 +151,8 @@ static void unshuffle(const unsigned char *from, size_t bytes, size_t size, unsi
   memcpy(to + n * size, from + n * size, bytes - n * size);
 }
 
-/* Undoes the filters on a chunk of `n` bytes in *data; what comes of it is in *data then, *other is as large. False: it
- * is damaged. */
+/* Undoes the filters of a chunk of `n` bytes in *data; the result is in *data, *other has the same size. False: the
+ * chunk is damaged. */
 static bool undo(const FrameChunks *x, unsigned mask, unsigned char **data, unsigned char **other, size_t n) {
   for (int i = x->nfilters - 1; i >= 0; i--) {
     uLongf got = x->bytes;
@@ -171,8 +173,8 @@ static bool undo(const FrameChunks *x, unsigned mask, unsigned char **data, unsi
   return n == x->bytes;
 }
 
-/* What the threads share: a frame, row `within` of its chunks; room: bytes of each of a thread's two pieces of memory.
- */
+/* Data that the threads share: a frame, which is row `within` of its chunks; room: bytes of each of a thread's two
+ * buffers. */
 typedef struct ChunkWork {
   const FrameChunks *x;
   int64_t within;
@@ -180,7 +182,7 @@ typedef struct ChunkWork {
   char *data;
 } ChunkWork;
 
-/* Puts a chunk's row, the first element of which is at `offset`, into the frame. */
+/* Copies a chunk's row, whose first element is at `offset`, into the frame. */
 static void put_row(const ChunkWork *w, const hsize_t *offset, const char *row) {
   const FrameChunks *x = w->x;
   hsize_t count[MAX_DIMS] = {0}, index[MAX_DIMS] = {0};
@@ -204,7 +206,7 @@ static void put_row(const ChunkWork *w, const hsize_t *offset, const char *row) 
   }
 }
 
-/* Reads chunk `i` of the frame; of one without filters only what the frame has of it. */
+/* Reads chunk `i` of the frame; if it has no filters, only the bytes that the frame needs. */
 static bool read_chunk(void *user, int64_t i, void *room) {
   const ChunkWork *w = user;
   const FrameChunks *x = w->x;

@@ -1,7 +1,7 @@
 /* driver/data/frames/frames-classic.c: arrays of netCDF files of the formats before netCDF-4, as "The NetCDF Classic
  * Format Specification" (Unidata) describes them: CDF-1, CDF-2 with offsets of 64 bits, CDF-5 with lengths of 64 bits.
- * Numbers are big-endian. An array whose first axis is the one without a limit has a record for each place along it;
- * the records of all such arrays alternate. */
+ * Numbers are big-endian. An array whose first axis is the unlimited one has a record for each index along it; the
+ * records of all such arrays alternate. */
 #include "driver/data/frames/frames.h"
 
 #include <errno.h>
@@ -10,12 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Tags of the lists of a header; the most dimensions of a file, and of an array; the longest name. */
+/* Tags of the lists of a header; the most dimensions of a file and of an array; the longest name. */
 enum { DIMENSIONS = 10, ARRAYS = 11, ATTRIBUTES = 12, MOST_LENGTHS = 1024, MOST_RANK = 16, MOST_NAME = 1024 };
 
-/* The header that is read, `version` 1, 2 or 5, and what of it arrays need. records: how many there are, < 0: as many
- * as the file has; record: bytes of one with the narrays arrays so far, the last of which has `last`; first: where the
- * first one begins. bad: it is no such header. */
+/* The header during reading, with `version` 1, 2 or 5, and its data for arrays. records: their number, < 0: as many as
+ * the file has; record: bytes of one record with the narrays arrays so far, the last of which has `last` bytes; first:
+ * the offset of the first record. bad: the header is malformed. */
 typedef struct Header {
   FILE *from;
   int version;
@@ -23,14 +23,14 @@ typedef struct Header {
   bool bad;
 } Header;
 
-/* Types of numbers by their code in the file, 1 to 11; characters are none. */
+/* The type of numbers for a code of the file, 1 to 11; characters have none. */
 static Type type_of(int64_t code) {
   static const Type all[] = {TY_NONE, TY_I8, TY_NONE, TY_I16, TY_I32, TY_F32,
                              TY_F64,  TY_U8, TY_U16,  TY_U32, TY_I64, TY_NONE};
   return code > 0 && code < 12 ? all[code] : TY_NONE;
 }
 
-/* Bytes of a value of the type with such a code; 0: there is none. */
+/* Bytes of a value of the type with this code; 0: there is no such type. */
 static int64_t size_of(int64_t code) {
   static const int64_t all[] = {0, 1, 1, 2, 4, 4, 8, 1, 2, 4, 8, 8};
   return code > 0 && code < 12 ? all[code] : 0;
@@ -47,7 +47,7 @@ bool is_classic(const char *file) {
 
 /* ---------------------------------------------------------------- parts of the header */
 
-/* A number of `n` bytes. */
+/* Reads a number of `n` bytes. */
 static int64_t take(Header *h, int n) {
   unsigned char b[8];
   uint64_t x = 0;
@@ -57,20 +57,20 @@ static int64_t take(Header *h, int n) {
   return h->bad ? 0 : (int64_t)x;
 }
 
-/* A length or a count, which is not negative. */
+/* Reads a length or a count, which must not be negative. */
 static int64_t take_count(Header *h) {
   int64_t n = take(h, h->version == 5 ? 8 : 4);
   h->bad |= n < 0;
   return h->bad ? 0 : n;
 }
 
-/* Goes on behind `n` bytes. */
+/* Skips `n` bytes. */
 static void pass(Header *h, int64_t n) { h->bad |= n < 0 || fseeko(h->from, (off_t)n, SEEK_CUR) != 0; }
 
-/* The bytes that `n` bytes take, filled up. */
+/* `n` bytes, rounded up to the padding of the format. */
 static int64_t filled(int64_t n) { return n > INT64_MAX - 3 ? -1 : (n + 3) / 4 * 4; }
 
-/* A name; of one that is too long for `name` nothing is kept. */
+/* Reads a name; one that is too long for `name` is skipped. */
 static void take_name(Header *h, char name[MOST_NAME]) {
   int64_t n = take_count(h);
   name[0] = 0;
@@ -81,14 +81,14 @@ static void take_name(Header *h, char name[MOST_NAME]) {
   pass(h, filled(n) - n);
 }
 
-/* The number of elements of the list that comes, which is one of `tag`, or empty. */
+/* Reads the number of elements of the next list, which must have the tag `tag` or be empty. */
 static int64_t take_list(Header *h, int64_t tag) {
   int64_t have = take(h, 4), n = take_count(h);
   h->bad |= have != tag && (have || n);
   return h->bad ? 0 : n;
 }
 
-/* Goes behind a list of attributes; do they say that numbers are packed? */
+/* Skips a list of attributes; returns whether they tell that numbers are packed. */
 static bool take_attributes(Header *h) {
   char name[MOST_NAME];
   bool packed = false;
@@ -102,7 +102,7 @@ static bool take_attributes(Header *h) {
   return packed;
 }
 
-/* The lengths of the dimensions; that of the one without a limit is 0. */
+/* Reads the lengths of the dimensions; that of the unlimited one is 0. */
 static void take_dimensions(Header *h) {
   char name[MOST_NAME];
   h->nlengths = take_list(h, DIMENSIONS);
@@ -115,7 +115,7 @@ static void take_dimensions(Header *h) {
 
 /* ---------------------------------------------------------------- arrays */
 
-/* Takes the next array; a->place.step becomes 1 if it has records. */
+/* Reads the next array; a->place.step becomes 1 if it has records. */
 static void take_array(Header *h, char name[MOST_NAME], ClassicArray *a) {
   int64_t bytes = 1;
   *a = (ClassicArray){.type = TY_NONE};
@@ -147,7 +147,7 @@ static void take_array(Header *h, char name[MOST_NAME], ClassicArray *a) {
   h->bad |= __builtin_add_overflow(h->record, filled(bytes), &h->record);
 }
 
-/* Reads the header up to its end, as the arrays behind the one that is wanted are in the records, too. */
+/* Reads the header to its end, as the arrays after the requested one are also in the records. */
 static void take_all(Header *h, const char *name, ClassicArray *a, bool *found) {
   char magic[3], own[MOST_NAME];
   h->bad = fread(magic, 1, 3, h->from) != 3;
@@ -165,12 +165,12 @@ static void take_all(Header *h, const char *name, ClassicArray *a, bool *found) 
     *a = x;
     *found = true;
   }
-  if (h->narrays == 1) /* nothing fills up the records of a single one */
+  if (h->narrays == 1) /* the records of a single array are not padded */
     h->record = h->last;
 }
 
-/* Where the array's frames lie in the file of `length` bytes: one behind the other, or one in each record. False: it is
- * shorter. */
+/* Finds the positions of the array's frames in the file of `length` bytes: consecutive, or one in each record. False:
+ * the file is shorter. */
 static bool place_frames(const Header *h, ClassicArray *a, int64_t length) {
   int64_t bytes = type_size(a->type), end;
   for (int d = 1; d < a->rank; d++)

@@ -1,5 +1,5 @@
-/* driver/data/frames/frames-hdf5.c: series of frames, and single fields, in HDF5 and netCDF files: an array, which has
- * the field's name or is named behind the file's. The first axis of a series is that of the frames. */
+/* driver/data/frames/frames-hdf5.c: series of frames, and single fields, in HDF5 and netCDF files: an array, with the
+ * field's name or the name given after the file's. The first axis of a series is that of the frames. */
 #include "driver/data/frames/frames-chunks.h"
 
 #include <errno.h>
@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The open array; hdf5 counts axes the same way as the field. type: of its numbers in memory; swapped: the same in the
- * other order of bytes, of numbers of `size` bytes. single: it has no axis of frames. bytes: of a frame. Where they are
- * known: place, of frames in one piece, or chunks; then place.fd is open. */
+/* The open array; hdf5 has its axes in the field's order. type: of its numbers in memory; swapped: the same in the
+ * other byte order; size: bytes of a number. single: it has no axis of frames. bytes: of a frame. If the layout is
+ * known: place, of contiguous frames, or chunks; then place.fd is open. */
 struct FrameArray {
   hid_t file, set, type, swapped;
   int rank, size;
@@ -21,8 +21,8 @@ struct FrameArray {
   FrameChunks *chunks;
 };
 
-/* Where the name of the array begins in "FILE.nc:NAME", and the length of the file's; NULL: it is no such file, or has
- * no name behind it, if *n is not 0. */
+/* The start of the array's name in "FILE.nc:NAME"; *n is the length of the file's name. NULL: there is no such name;
+ * then *n is 0 if `path` is no such file either. */
 static const char *split_name(const char *path, int *n) {
   static const char *const endings[] = {".nc", ".h5"};
   *n = 0;
@@ -57,7 +57,7 @@ static const char *shape_text(char text[256], int rank, const int64_t *shape) {
   return text;
 }
 
-/* Says that the shape `have` of a field's array is not `need`. */
+/* Reports that a field's array has the shape `have` instead of `need`. */
 static StcStatus wrong_single(StcContext *c, const char *path, const char *what, int have_rank, const int64_t *have,
                               int rank, const int64_t *need) {
   int place[MAX_DIMS];
@@ -81,8 +81,8 @@ static void find_shape(FrameArray *a) {
     H5Sclose(space);
 }
 
-/* Checks that the array has the shape of frames of the field, and notes how many there are; of a single one, that of
- * the field, perhaps behind an axis of length 1, as files of one step have it. */
+/* Checks that the array has the shape of frames of the field, and records their number; a single array must have the
+ * shape of the field, perhaps after an axis of length 1, as files of one step have it. */
 static StcStatus check_shape(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, FrameArray *a,
                              int64_t *count) {
   int64_t have[MAX_DIMS] = {0}, need[MAX_DIMS];
@@ -108,7 +108,7 @@ static StcStatus check_shape(StcContext *c, const char *path, const char *what, 
   return *count ? STC_OK : (context_error(c, "%s: it has no frame", path), STC_INPUT);
 }
 
-/* Is it a number of type `t`, in whatever order of bytes? */
+/* Is it a number of type `t`, in any byte order? */
 static bool is_number(hid_t type, Type t) {
   H5T_class_t kind = type >= 0 ? H5Tget_class(type) : H5T_NO_CLASS;
   return (t == TY_F32 || t == TY_F64 || type_is_int(t)) && kind == (type_is_float(t) ? H5T_FLOAT : H5T_INTEGER) &&
@@ -116,7 +116,7 @@ static bool is_number(hid_t type, Type t) {
          (kind == H5T_FLOAT || (H5Tget_sign(type) == H5T_SGN_NONE) == type_is_unsigned(t));
 }
 
-/* Is it a complex number of parts of type `t`, as h5py writes it: a compound of r and i? */
+/* Is it a complex number with parts of type `t`, as h5py writes it: a compound of r and i? */
 static bool is_pair(hid_t type, Type t) {
   static const char *const names[] = {"r", "i"};
   bool ok = type >= 0 && H5Tget_class(type) == H5T_COMPOUND && H5Tget_nmembers(type) == 2;
@@ -133,7 +133,8 @@ static bool is_pair(hid_t type, Type t) {
 /* Are the field's elements complex numbers? */
 static bool has_pairs(const StcFieldInfo *f) { return f->dtype && !strncmp(f->dtype, "'<c", 3); }
 
-/* Is it of numbers, or pairs of numbers, of type `t`, or which become such? The type that they have, into *from. */
+/* Does the type have numbers, or pairs of numbers, of type `t`, or of a type that can be converted to it? *from is that
+ * type. */
 static bool is_convertible(hid_t type, Type t, bool pairs, Type *from) {
   static const Type all[] = {TY_F64, TY_F32, TY_I64, TY_I32, TY_I16, TY_I8, TY_U8, TY_U16, TY_U32};
   *from = t;
@@ -145,7 +146,7 @@ static bool is_convertible(hid_t type, Type t, bool pairs, Type *from) {
   return false;
 }
 
-/* The type of memory of numbers, or pairs of them, of type `t`, and the same in the other order of bytes. */
+/* Makes the types in memory for numbers, or pairs of them, of type `t`, and the same in the other byte order. */
 static void make_types(FrameArray *a, Type t, bool pairs) {
   hid_t number = H5Tcopy(hdf5_type((StcType)t));
   a->size = type_size(t);
@@ -159,7 +160,7 @@ static void make_types(FrameArray *a, Type t, bool pairs) {
   H5Tclose(number);
 }
 
-/* The error of numbers that scale_factor or add_offset change. */
+/* Reports numbers that scale_factor or add_offset change. */
 static StcStatus packed(StcContext *c, const char *path, const char *what) {
   context_error(c,
                 "%s: its numbers are packed (scale_factor, add_offset), for %s; unpack them before, by ncpdq -U or "
@@ -168,7 +169,7 @@ static StcStatus packed(StcContext *c, const char *path, const char *what) {
   return STC_INPUT;
 }
 
-/* That of elements which are not, and do not become, those of the field, of type `t`. */
+/* Reports elements that are not, and cannot be converted to, those of the field, of type `t`. */
 static StcStatus wrong_type(StcContext *c, const char *path, const char *what, Type t, bool pairs) {
   bool number = t == TY_F32 || t == TY_F64 || type_is_int(t);
   if (pairs)
@@ -182,7 +183,7 @@ static StcStatus wrong_type(StcContext *c, const char *path, const char *what, T
   return STC_INPUT;
 }
 
-/* Checks that the array's elements are those of the field, in whatever order of bytes, or become those, and are not
+/* Checks that the array's elements have the field's type, in any byte order, or can be converted to it, and are not
  * packed. */
 static StcStatus check_type(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, FrameArray *a,
                             Cast *cast) {
@@ -200,7 +201,7 @@ static StcStatus check_type(StcContext *c, const char *path, const char *what, c
   return STC_OK;
 }
 
-/* The same of an array of a file before netCDF-4. */
+/* The same for an array of a file before netCDF-4. */
 static StcStatus check_classic_type(StcContext *c, const char *path, const char *what, const StcFieldInfo *f,
                                     const ClassicArray *x, FrameArray *a, Cast *cast) {
   Type t = (Type)(f->components ? f->components[0].type : f->type);
@@ -213,13 +214,13 @@ static StcStatus check_classic_type(StcContext *c, const char *path, const char 
   return STC_OK;
 }
 
-/* Is the array in the file itself, not in another one to which a link leads? */
+/* Is the array in the file itself, rather than in another one to which a link points? */
 static bool is_in_file(const FrameArray *a) {
   H5O_info_t here, file;
   return H5Oget_info(a->set, &here) >= 0 && H5Oget_info(a->file, &file) >= 0 && here.fileno == file.fileno;
 }
 
-/* Are the elements in the file in one piece? */
+/* Are the elements contiguous in the file? */
 static bool is_in_one(const FrameArray *a) {
   hid_t how = H5Dget_create_plist(a->set);
   bool in_one = how >= 0 && H5Pget_layout(how) == H5D_CONTIGUOUS && H5Pget_external_count(how) == 0;
@@ -228,8 +229,8 @@ static bool is_in_one(const FrameArray *a) {
   return in_one;
 }
 
-/* Finds where the array's frames lie in the file, as numbers of memory's order or the other one, in one piece or in
- * chunks. If that is not known the library alone reads them. */
+/* Finds the positions of the array's frames in the file, if they are numbers of either byte order and contiguous or in
+ * chunks. In other cases only the library reads them. */
 static void find_frames(FrameArray *a, const char *file) {
   hid_t type = H5Dget_type(a->set);
   bool same = type >= 0 && H5Tequal(type, a->type) > 0, other = type >= 0 && H5Tequal(type, a->swapped) > 0;
@@ -273,7 +274,7 @@ static StcStatus open_classic(StcContext *c, const char *path, const char *what,
   return s ? s : check_classic_type(c, path, what, f, &x, a, cast);
 }
 
-/* Opens the array of an HDF5 file. a->set < 0 then: there is none. */
+/* Opens the array of an HDF5 file. a->set < 0 afterwards: there is no such array. */
 static StcStatus open_hdf5(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, const char *file,
                            const char *name, FrameArray *a, Cast *cast, int64_t *count) {
   char reason[256];
@@ -316,7 +317,7 @@ static StcStatus open_array(StcContext *c, const char *path, const char *what, c
   return s;
 }
 
-/* The same of a series, or, `single`, of a field by itself. */
+/* Opens the array of a series, or (`single`) of one field. */
 static FrameArray *open_any(StcContext *c, const char *path, const char *what, const StcFieldInfo *f, bool single,
                             Cast *cast, int64_t *count, StcStatus *s) {
   FrameArray *a = calloc(1, sizeof *a);
@@ -364,7 +365,8 @@ static bool read_by_library(const FrameArray *a, int64_t frame, void *data, char
   return ok;
 }
 
-/* Reads a frame in one piece, or a single field, the rows of which may lie in records among those of other arrays. */
+/* Reads a contiguous frame, or a single field, whose rows may be in records that alternate with those of other arrays.
+ */
 static bool read_in_place(const FrameArray *a, int64_t frame, char *data) {
   int64_t rows = a->single && a->rank > 0 ? (int64_t)a->shape[0] : 1, each = a->bytes / (rows > 0 ? rows : 1);
   bool ok = true;
@@ -416,7 +418,7 @@ void frame_array_close(FrameArray *a) {
   free(a);
 }
 
-/* Reads the open array to `data`, its numbers converted. */
+/* Reads the open array into `data`, and converts its numbers. */
 static StcStatus read_single(StcContext *c, const char *path, const char *what, const FrameArray *a, const Cast *cast,
                              void *data) {
   char reason[256];

@@ -1,5 +1,5 @@
-/* driver/data/frames/frames-read.c: frames whose bytes lie in one piece of a file, read by several threads, which also
- * bring their numbers into this computer's order of bytes and convert them. */
+/* driver/data/frames/frames-read.c: frames that are contiguous in a file, read by several threads, which also convert
+ * their numbers to this computer's byte order and to the field's type. */
 #include "driver/data/frames/frames.h"
 #include "driver/device/device.h"
 
@@ -10,12 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes of a piece; bytes that are worth a thread; the most threads that read what is in memory already. */
+/* PIECE_BYTES: bytes of a piece; THREAD_BYTES: bytes for which a thread pays; MOST_READERS: the most threads that read
+ * data which are in memory already. */
 enum { PIECE_BYTES = 1 << 20, THREAD_BYTES = 4 << 20, MOST_READERS = 12 };
 
 /* ---------------------------------------------------------------- several threads */
 
-/* What they share: the piece that is next, and errno of the first one that failed. */
+/* Data that the threads share: the number of the next piece, and errno of the first one that failed. */
 typedef struct Crew {
   int64_t n, next;
   size_t room;
@@ -25,14 +26,14 @@ typedef struct Crew {
   int error;
 } Crew;
 
-/* Notes that a piece failed, with errno. */
+/* Records that a piece failed, with errno. */
 static void fail(Crew *c) {
   int error = errno;
   if (!__atomic_exchange_n(&c->failed, true, __ATOMIC_RELAXED))
     __atomic_store_n(&c->error, error, __ATOMIC_RELAXED);
 }
 
-/* One of them. */
+/* The main function of one thread. */
 static void *work(void *arg) {
   Crew *c = arg;
   void *room = c->room ? malloc(c->room) : NULL;
@@ -58,7 +59,7 @@ bool beside(int64_t n, int64_t most, size_t room, PieceFn *fn, void *user) {
   return !c.failed;
 }
 
-/* How many threads are worth it for so many bytes. */
+/* The number of threads that pays for so many bytes. */
 static int64_t threads_for(int64_t bytes) {
   int64_t n = bytes / THREAD_BYTES;
   return n > MOST_READERS ? MOST_READERS : n < 1 ? 1 : n;
@@ -88,7 +89,7 @@ void swap_order(void *data, int64_t bytes, int size) {
   }
 }
 
-/* A frame that is read, or copied `from` elsewhere. */
+/* The reading of a frame, or its copying `from` memory. */
 typedef struct Reading {
   const FramePlace *place;
   int64_t at, bytes;
@@ -121,7 +122,7 @@ void copy_beside(void *to, const void *from, int64_t bytes) {
 
 /* ---------------------------------------------------------------- numbers of another type */
 
-/* What is converted; bad: the first element that does not fit, of those that were found. */
+/* A conversion; bad: the first element that does not fit, among those found so far. */
 typedef struct Casting {
   const Cast *cast;
   const char *raw;
@@ -130,7 +131,7 @@ typedef struct Casting {
   pthread_mutex_t lock;
 } Casting;
 
-/* Converts piece `i`. All pieces are looked at, so that the first element that does not fit is found. */
+/* Converts piece `i`. All pieces are converted, so that the first element that does not fit is found. */
 static bool cast_piece(void *user, int64_t i, void *room) {
   Casting *x = user;
   const Cast *c = x->cast;

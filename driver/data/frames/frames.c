@@ -1,7 +1,7 @@
-/* driver/data/frames/frames.c: series of frames in from files: an array with one axis more than the field, in front, in
- * one file (.npy; HDF5, netCDF: frames-hdf5.c), or files of one frame each, whose names hold its number. Several
- * threads read a frame to where it is wanted, and the system is told which come next; what the HDF5 library alone can
- * read a thread reads while a run makes the steps of the frame before. */
+/* driver/data/frames/frames.c: series of frames from files: an array with one more axis than the field, in front, in
+ * one file (.npy; HDF5, netCDF: frames-hdf5.c), or files of one frame each, with its number in their names. Several
+ * threads read a frame into its destination when it is needed, and the system is told which frames come next. Frames
+ * that only the HDF5 library can read are read by a thread during the steps of the frame before. */
 #include "driver/data/frames/frames.h"
 #include "driver/data/writer.h"
 
@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* place: of frames in one .npy file; its fd is -1 where there is a file for each, or `array` is read. cast: how the
- * numbers of all frames become the field's; of a file for each, that of one of those which are converted. raw: room for
- * a frame as the file has it, where frames are converted; of `room` bytes. ahead: the frame that the thread is asked
- * for, -1: none; done: has it read that, into `data`, or told the system of it? why: what went wrong then, "": nothing.
+/* place: the positions of frames in one .npy file; its fd is -1 if each frame has a file, or if `array` is read. cast:
+ * the conversion of all frames to the field's type; if each frame has a file, that of the converted ones. raw: memory
+ * of `room` bytes for a frame as it is in the file, if frames are converted. ahead: the frame for which the thread is
+ * asked, -1: none; done: the thread has read it into `data`, or told the system of it. why: the error then, "": none.
  */
 struct FrameFile {
   StcContext *context;
@@ -39,7 +39,7 @@ struct FrameFile {
 
 /* ---------------------------------------------------------------- files of one frame each */
 
-/* The name of frame `frame`'s file, in memory of the C heap. */
+/* The name of the file of frame `frame` (malloc). */
 static char *name_of(const char *path, int64_t frame) {
   int n, width = 0;
   const char *at = path_number(path, &n);
@@ -54,7 +54,7 @@ static char *name_of(const char *path, int64_t frame) {
   return name;
 }
 
-/* How many frames have a file, from 0 on without a gap. */
+/* The number of frames that have a file, from 0 on without a gap. */
 static int64_t count_files(const char *path) {
   int64_t n = 0;
   for (bool there = true; there; n += there) {
@@ -67,14 +67,14 @@ static int64_t count_files(const char *path) {
 
 /* ---------------------------------------------------------------- reading */
 
-/* Keeps the first message of a read, in the FrameFile or the text that `user` is. */
+/* Keeps the first message of a read; `user` is the FrameFile or the text that receives it. */
 static void keep_message(void *user, const StcMessage *m) {
   char *why = user;
   if (!why[0])
     snprintf(why, 512, "%s", m->text);
 }
 
-/* Frames that the system is told of. */
+/* How many coming frames the system is told of. */
 enum { FRAMES_TOLD = 2 };
 
 /* Bytes of a frame in the file. */
@@ -82,8 +82,8 @@ static int64_t file_bytes(const FrameFile *x, const Cast *cast) {
   return cast->needed ? cast->n * type_size(cast->from) : x->info.bytes;
 }
 
-/* Where to read a frame to that becomes `data`: there, or, if it is converted, other memory; NULL after a message. Only
- * one thread reads at a time. */
+/* The memory into which to read a frame that becomes `data`: `data` itself, or other memory if the frame is converted;
+ * NULL after a message. Only one thread reads at a time. */
 static void *raw_of(FrameFile *x, const Cast *cast, void *data, char why[512]) {
   int64_t bytes = file_bytes(x, cast);
   if (!cast->needed)
@@ -98,7 +98,7 @@ static void *raw_of(FrameFile *x, const Cast *cast, void *data, char why[512]) {
   return x->raw;
 }
 
-/* Makes the field's numbers of what was read, in `raw`, of the frame in file `path`. */
+/* Converts the numbers at `raw`, of the frame in file `path`, to the field's. */
 static StcStatus cast_frame(const FrameFile *x, const Cast *cast, const char *path, int64_t frame, const void *raw,
                             void *data, char why[512]) {
   int64_t bad;
@@ -137,7 +137,7 @@ static StcStatus read_own_file(FrameFile *x, int64_t frame, void *data, char why
   return s;
 }
 
-/* Tells the system that frame `frame` will be read, and the next ones. */
+/* Tells the system that frame `frame` and the next ones will be read soon. */
 static void tell_next(const FrameFile *x, int64_t frame) {
   for (int64_t i = 0; i < FRAMES_TOLD; i++) {
     int64_t next = (frame + i) % x->count;
@@ -155,10 +155,10 @@ static void tell_next(const FrameFile *x, int64_t frame) {
   }
 }
 
-/* Are frames read by several threads when they are wanted? */
+/* Do several threads read a frame when it is needed? */
 static bool is_quick(const FrameFile *x) { return !x->array || frame_array_is_quick(x->array); }
 
-/* Reads frame `frame` to `data`; what is wrong, to `why`. */
+/* Reads frame `frame` into `data`; writes an error to `why`. */
 static StcStatus read_frame(FrameFile *x, int64_t frame, void *data, char why[512]) {
   char reason[256];
   why[0] = 0;
@@ -176,8 +176,8 @@ static StcStatus read_frame(FrameFile *x, int64_t frame, void *data, char why[51
   return cast_frame(x, &x->cast, x->path, frame, raw, data, why);
 }
 
-/* The life of the thread: frames that it is asked for, one after the other; of those that several threads read when
- * they are wanted it tells the system. */
+/* The main function of the thread: reads the frames for which it is asked, one after the other; if several threads read
+ * frames when they are needed, it only tells the system of the frame. */
 static void *read_ahead(void *arg) {
   FrameFile *x = arg;
   pthread_mutex_lock(&x->lock);
@@ -202,7 +202,7 @@ static void *read_ahead(void *arg) {
   return NULL;
 }
 
-/* Waits until the thread has read what it was asked for; whether that is frame `frame`, with *s. */
+/* Waits until the thread has read the frame for which it was asked; returns whether that is frame `frame`, with *s. */
 static bool take_ahead(FrameFile *x, int64_t frame, void *data, StcStatus *s) {
   pthread_mutex_lock(&x->lock);
   while (x->ahead >= 0 && !x->done)
@@ -216,7 +216,7 @@ static bool take_ahead(FrameFile *x, int64_t frame, void *data, StcStatus *s) {
   return is;
 }
 
-/* Asks the thread for frame `frame`; without a thread, or memory, it is read when it is wanted. */
+/* Asks the thread for frame `frame`; if there is no thread or no memory, the frame is read when it is needed. */
 static void ask_ahead(FrameFile *x, int64_t frame) {
   if (!x->data && !is_quick(x))
     x->data = malloc((size_t)x->info.bytes + 1);
@@ -251,7 +251,7 @@ bool frames_are_in(const char *path, const StcFieldInfo *f) {
          (path_number(path, &n) || frames_are_hdf5(path) || npy_has_frames(path, f));
 }
 
-/* Finds how many there are, and checks the first. */
+/* Finds the number of frames, and checks the first. */
 static StcStatus look(FrameFile *x, StcContext *c) {
   int n;
   if (frames_are_hdf5(x->path)) {
