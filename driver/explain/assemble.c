@@ -1,5 +1,5 @@
-/* driver/explain/assemble.c: ptxas, the assembler of NVIDIA's toolkit, which is a program of its own, where it is
- * found. */
+/* driver/explain/assemble.c: runs ptxas, the assembler of NVIDIA's toolkit, as a program of its own, if it is
+ * installed. */
 #include "driver/explain/explain.h"
 #include "driver/files/files.h"
 
@@ -46,7 +46,7 @@ const char *write_temporary(Arena *a, const char *bytes, size_t size) {
   return ok ? name : NULL;
 }
 
-/* Starts a program that says nothing. False if it cannot be. */
+/* Starts a program without output. False if this fails. */
 static bool start(pid_t *child, char *const *words) {
   posix_spawn_file_actions_t actions;
   if (posix_spawn_file_actions_init(&actions))
@@ -58,7 +58,7 @@ static bool start(pid_t *child, char *const *words) {
   return ok;
 }
 
-/* Waits for a program, until that time at most, when it is ended, and until the user wants to stop. */
+/* Waits for a program, and ends it at the time `until`, or if the user wants to stop. */
 static StcStatus await(const StcContext *c, pid_t child, double until) {
   struct timespec nap = {0, 2000000};
   int status = 0;
@@ -72,7 +72,7 @@ static StcStatus await(const StcContext *c, pid_t child, double until) {
   return got == 0 ? STC_INTERRUPTED : STC_DEVICE;
 }
 
-/* assemble, by files with names. */
+/* Does what `assemble` does, with named files. */
 static StcStatus assemble_files(Workspace *w, const char *tool, const char *cpu, const char *ptx, size_t size,
                                 double until, char **code, size_t *n) {
   const char *in = write_temporary(w->arena, ptx, size), *out = in ? write_temporary(w->arena, "", 0) : NULL;

@@ -1,4 +1,4 @@
-/* driver/explain/cards.c: the card that a user names, in the table of backend/cards.def. */
+/* driver/explain/cards.c: finds the card that a user names in the table of backend/cards.def. */
 #include "driver/explain/explain.h"
 
 const Card *card_find(StcContext *c, Arena *a, const char *name) {

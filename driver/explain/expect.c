@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* What the functions below hand to their guarded part. The memory is that of `w`. */
+/* The arguments of the guarded functions of the functions below. Their memory is that of `w`. */
 typedef struct ExpectArgs {
   StcProgram *program;
   Workspace *w;
@@ -15,7 +15,7 @@ typedef struct ExpectArgs {
   Expected *out;
 } ExpectArgs;
 
-/* Notes of kernel `x`, if no other had as many registers, what room it has on a core of `t`. */
+/* If kernel `x` has more registers than those before, records its occupancy on a core of `t`. */
 static void note_room(const TargetInfo *t, const ExplainedKernel *x, Expected *out) {
   const LaunchLoad *l = &x->load;
   int32_t most = t->most_registers > 0 ? t->most_registers : MOST_REGISTERS;
@@ -30,8 +30,8 @@ static void note_room(const TargetInfo *t, const ExplainedKernel *x, Expected *o
     out->most_registers++;
 }
 
-/* Notes what binds the longest of the launches, if their sum is what is expected: warp pipelines are expected by a
- * time a point. */
+/* Records what bounds the longest of the launches, if the prediction is their sum; that for warp pipelines is a time
+ * for each point. */
 static void note_bound(const Explanation *e, Expected *out) {
   const LaunchTime *longest = NULL;
   for (int i = 0; i < e->nkernels; i++)
@@ -45,7 +45,7 @@ static void note_bound(const Explanation *e, Expected *out) {
   out->share = (launching ? longest->launch : alone) / longest->seconds;
 }
 
-/* Finds the figures. */
+/* Computes the figures. */
 static StcStatus expect_guarded(void *arg) {
   ExpectArgs *a = arg;
   const Build *b = a->build;
@@ -69,7 +69,7 @@ static StcStatus expect_guarded(void *arg) {
   return STC_OK;
 }
 
-/* Can the model say anything of the build? */
+/* Does the model cover the build? */
 static bool can_expect(const StcProgram *p, const Build *b) {
   return b && p->kind != SOURCE_KIR && !p->options.passes && b->code.schedule.family &&
          target_info(b->code.target)->simt;
@@ -81,14 +81,14 @@ bool plan_expect(StcPlan *p, Expected *out) {
   return can_expect(p->program, p->build) && p->points > 0 && workspace_guard(&p->w, expect_guarded, &args) == STC_OK;
 }
 
-/* What build_expect hands to its guarded part. */
+/* The arguments of build_expect's guarded function. */
 typedef struct BindArgs {
   ExpectArgs expect;
   int n;
   const char *const *defines;
 } BindArgs;
 
-/* Binds the params, and finds the figures. */
+/* Binds the params, and computes the figures. */
 static StcStatus bind_guarded(void *arg) {
   BindArgs *a = arg;
   ExpectArgs *x = &a->expect;

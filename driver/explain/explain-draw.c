@@ -1,6 +1,6 @@
-/* driver/explain/explain-draw.c: the tiles of a program's launches drawn: how the region that must be computed
- * shrinks from level to level (the paper's figures 4 and 5), the tile seen from above, and of
- * streamed tiles the rows that are in flight. */
+/* driver/explain/explain-draw.c: draws the tiles of a program's launches: how the region that must be computed shrinks
+ * from level to level (the paper's figures 4 and 5), the tile in its last two dimensions, and for streamed tiles the
+ * rows that are in flight. */
 #include "driver/explain/explain.h"
 #include "driver/explain/svg.h"
 #include "driver/files/files.h"
@@ -8,13 +8,13 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* The page: width, margin; the width of a panel, of its labels on the left and on the right; the height of its drawing
- * at most. */
+/* The sizes of the page: width and margin; the width of a panel and of its labels at the left and at the right; the
+ * largest height of a drawing. */
 enum { PAGE = 1000, MARGIN = 36, PANEL = 446, GAP = 36, LABEL = 92, RANGE = 70, MOST_ROWS = 26, HEIGHT = 300 };
 static const char ink[] = "#222222", grey[] = "#777777", idle[] = "#ececec", edge_grey[] = "#b5b5b5",
                   loaded[] = "#f9d9a8", orange[] = "#c76b00";
 
-/* Drawing: y is where the next panel begins. */
+/* The drawing: y is the top of the next panel. */
 typedef struct Page {
   FILE *to;
   Arena *a;
@@ -24,14 +24,14 @@ typedef struct Page {
 
 /* ---------------------------------------------------------------- sections */
 
-/* A range of cells from lo to before hi on `width` pixels from x on. If the middle is long it is left out: cells from
+/* A range of cells, from lo to before hi, on `width` pixels from x on. If it is long, its middle is omitted: cells from
  * cut_lo to cut_hi are a gap. */
 typedef struct Axis {
   double lo, hi, cut_lo, cut_hi, x, width;
 } Axis;
 enum { CUT = 22 };
 
-/* The axis for `given` points, and so many cells below and above. */
+/* The axis for `given` output points with `below` and `above` cells around them. */
 static Axis axis_of(double below, double given, double above, double x, double width) {
   Axis s = {.lo = -below, .hi = given + above, .x = x, .width = width};
   double part = 1.6 * fmax(below, above) + 4;
@@ -42,7 +42,7 @@ static Axis axis_of(double below, double given, double above, double x, double w
   return s;
 }
 
-/* The place of the left edge of cell `c`. */
+/* The position of the left edge of cell `c`. */
 static double place(const Axis *s, double c) {
   double gap = s->cut_hi - s->cut_lo, shown = s->hi - s->lo - gap, scale = (s->width - (gap > 0 ? CUT : 0)) / shown;
   if (gap <= 0 || c <= s->cut_lo)
@@ -52,7 +52,7 @@ static double place(const Axis *s, double c) {
   return s->x + (c - s->lo - gap) * scale + CUT;
 }
 
-/* Wipes the gap of the axis between two heights. */
+/* Clears the gap of the axis between two heights. */
 static void draw_cut(Page *p, const Axis *s, double top, double bottom) {
   if (s->cut_hi <= s->cut_lo)
     return;
@@ -62,16 +62,16 @@ static void draw_cut(Page *p, const Axis *s, double top, double bottom) {
   svg_line(p->to, x + width, top - 2, x + width, bottom + 2, edge_grey, 0.8, true);
 }
 
-/* The number of the instance that row `i` of `rows` shows, the last one being the last. */
+/* The number of the instance in row `i` of `rows`; the last row shows the last instance. */
 static int shown_instance(const LaunchWork *l, int rows, int i) {
   return rows < 2 ? l->ninstances - 1 : (int)((int64_t)i * (l->ninstances - 1) / (rows - 1));
 }
 
-/* Lanes of a streamed tile's line: of a warp, or of a part of one. */
+/* The number of lanes of a line of a streamed tile: a warp, or a part of one. */
 static int lanes_of(const LaunchWork *l, int rank) { return rank > 1 ? l->schedule.block[rank - 1] : 32; }
 
-/* The cells of a tile on the two sides of its points in dimension d. In the last dimension of a streamed tile: those of
- * one warp, whole lanes. */
+/* Finds the cells on both sides of a tile's points in dimension d. In the last dimension of a streamed tile: for one
+ * warp, in whole lanes. */
 static void tile_axis(const Explanation *e, const LaunchWork *l, int d, double *below, double *given, double *above) {
   int rank = e->stencils->grid.rank;
   double lanes = l->schedule.elems[d];
@@ -85,14 +85,14 @@ static void tile_axis(const Explanation *e, const LaunchWork *l, int d, double *
   }
 }
 
-/* A panel's heading. */
+/* Draws the heading of a panel. */
 static void draw_heading(Page *p, double x, double y, const char *text, const char *below) {
   svg_text(p->to, x, y, 13, SVG_START, ink, text);
   svg_text(p->to, x, y + 15, 10.5, SVG_START, grey, below);
 }
 
-/* The regions of all instances in the last dimension, the first at the bottom, as time goes up. Returns the height
- * taken. */
+/* Draws the regions of all instances in the last dimension, the first at the bottom, as time goes up. Returns the
+ * height. */
 static double draw_section(Page *p, const LaunchWork *l, double x, double width) {
   const Explanation *e = p->e;
   int d = e->stencils->grid.rank - 1, rows = l->ninstances < MOST_ROWS ? l->ninstances : MOST_ROWS;
@@ -128,10 +128,9 @@ static double draw_section(Page *p, const LaunchWork *l, double x, double width)
   return bottom + 26 - p->y;
 }
 
-/* ---------------------------------------------------------------- from above */
+/* ---------------------------------------------------------------- in the last two dimensions */
 
-/* A tile of overlapped cells from above, in its last two dimensions: the regions in each other. Returns the height
- * taken. */
+/* Draws an overlapped tile in its last two dimensions: the regions nested in each other. Returns the height. */
 static double draw_nested(Page *p, const LaunchWork *l, double x, double width) {
   int rank = p->e->stencils->grid.rank, r = rank - 2, c = rank - 1;
   double across = l->cells[c], down = l->cells[r], scale_x = (width - 30) / across,
@@ -158,14 +157,14 @@ static double draw_nested(Page *p, const LaunchWork *l, double x, double width) 
   return 34 + down * scale_y + 26;
 }
 
-/* A line of `n` lanes from x on, those of halos grey. */
+/* Draws a line of `n` lanes from x on; those of halos are grey. */
 static void draw_lanes(Page *p, double x, double y, int n, double lane, double height, int below, int above,
                        const char *fill) {
   for (int i = 0; i < n; i++)
     svg_rect(p->to, x + i * lane, y, lane, height, i < below || i >= n - above ? idle : fill, "#ffffff");
 }
 
-/* What stands below a streamed tile of so many warps. */
+/* The text below a streamed tile of `warps` warps. */
 static const char *lane_tile_text(const Page *p, const LaunchWork *l, int warps) {
   int rank = p->e->stencils->grid.rank, E = l->schedule.elems[1];
   const char *many = warps > 1 ? "s" : "";
@@ -179,8 +178,8 @@ static const char *lane_tile_text(const Page *p, const LaunchWork *l, int warps)
                       warps, many, E, E > 1 ? "s" : "", l->width[1], l->width[2], l->cells[1], l->cells[2]);
 }
 
-/* A streamed tile from above: lanes of warps beside each other and the rows of a streamed tile (rank 2), or lines of
- * stacked warps (rank 3). Returns the height taken. */
+/* Draws a streamed tile in its last two dimensions: lanes of neighbouring warps and the streamed rows (rank 2), or
+ * lines of stacked warps (rank 3). Returns the height. */
 static double draw_lane_tile(Page *p, const LaunchWork *l, double x, double width) {
   const Explanation *e = p->e;
   int rank = e->stencils->grid.rank, c = rank - 1, V = l->schedule.elems[c];
@@ -215,8 +214,8 @@ static double draw_lane_tile(Page *p, const LaunchWork *l, double x, double widt
 
 /* ---------------------------------------------------------------- streaming */
 
-/* The rows that a streamed tile has in flight: for each instance the row that it makes now, those of its values that
- * are kept, and what is on its way from memory. Returns the height taken. */
+/* Draws the rows of a streamed tile that are in flight: for each instance the row that it computes now, the kept rows
+ * of its values, and the rows that are being loaded. Returns the height. */
 static double draw_pipeline(Page *p, const LaunchWork *l, double x, double width) {
   int rows = l->ninstances < MOST_ROWS ? l->ninstances : MOST_ROWS, oldest = l->loaded_rows,
       ahead = l->schedule.ahead > 1 ? l->schedule.ahead - 1 : 1;
@@ -250,7 +249,7 @@ static double draw_pipeline(Page *p, const LaunchWork *l, double x, double width
 
 /* ---------------------------------------------------------------- times */
 
-/* How long each kernel would take if one thing alone bound it. */
+/* Draws the time of each kernel if only one resource bounded it. */
 static void draw_times(Page *p) {
   const Explanation *e = p->e;
   draw_heading(p, MARGIN, p->y + 4, "What takes the time",
@@ -280,7 +279,8 @@ static void draw_times(Page *p) {
 
 /* ---------------------------------------------------------------- scaling */
 
-/* One line of efficiencies over devices, from x on, `step` from row to row; none of 0. */
+/* Draws one line of efficiencies over devices, from x on, with `step` from one row to the next; omits efficiencies of
+ * 0. */
 static void draw_efficiency(Page *p, bool weak, double x, double step, double high, const char *colour) {
   const ScalingRow *r = p->e->parts->scaling;
   for (int i = 0; i < SCALING_ROWS; i++) {
@@ -293,7 +293,7 @@ static void draw_efficiency(Page *p, bool weak, double x, double step, double hi
   }
 }
 
-/* How well a grid in parts scales. */
+/* Draws the scaling of a grid in parts. */
 static void draw_scaling(Page *p) {
   const ExplainedParts *x = p->e->parts;
   double left = MARGIN + 60, high = 180, step = (PAGE - MARGIN - 30 - left) / (SCALING_ROWS - 1);
@@ -314,7 +314,7 @@ static void draw_scaling(Page *p) {
 
 /* ---------------------------------------------------------------- the page */
 
-/* The panels of a launch, two beside each other. */
+/* Draws the panels of a launch, two beside each other. */
 static void draw_launch(Page *p, const LaunchWork *l, int number) {
   const Explanation *e = p->e;
   int rank = e->stencils->grid.rank;
@@ -339,7 +339,7 @@ static void draw_launch(Page *p, const LaunchWork *l, int number) {
     p->y += draw_lane_tile(p, l, MARGIN, PAGE - 2 * MARGIN) + 16;
 }
 
-/* All of it, from the top. */
+/* Draws the whole page, from the top. */
 static void draw_page(Page *p) {
   const Explanation *e = p->e;
   p->y = MARGIN + 6;

@@ -1,18 +1,18 @@
-/* driver/explain/explain-gradient.c: the values of each step that the program's gradient keeps, and the number of
- * repeated steps with a given memory. */
+/* driver/explain/explain-gradient.c: the bytes that the program's gradient keeps of each step, and the number of steps
+ * that are repeated with a given memory. */
 #include "driver/explain/explain.h"
 #include "passes/transpose/transpose.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* Bytes of field `f` of `m`, for these scalars. */
+/* Bytes of field `f` of `m`, with these scalars. */
 static double bytes_of(const Module *m, int f, const Const *scalars) {
   int64_t shape[MAX_RANK];
   return (double)field_shape(&m->fields[f], scalars, shape) * (double)type_bytes(m, m->fields[f].type);
 }
 
-/* Is `name` among those that the `n` fields at `list` are filled from? */
+/* Is `name` among the fields from which the `n` fields of `list` are filled? */
 static bool is_there(int n, const AdjointField *list, const char *name) {
   for (int i = 0; i < n; i++)
     if (strcmp(list[i].from, name) == 0)
@@ -49,7 +49,7 @@ void explain_gradient(Explanation *e) {
   g->fits = saved_choose(g->row, g->state, g->ahead, g->steps, g->memory > 0 ? g->memory : all, &g->choice);
 }
 
-/* "1.29 MB" of a number of bytes. */
+/* The text of a number of bytes, "1.29 MB". */
 static const char *amount(const Explanation *e, double bytes) {
   static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB"};
   size_t unit = 0;

@@ -32,7 +32,7 @@ StcStatus explain_host(Explanation *e) {
   return STC_OK;
 }
 
-/* Prints bytes in the unit that suits. */
+/* Prints bytes in a suitable unit. */
 static void print_bytes(FILE *to, double bytes) {
   char text[MEMORY_TEXT];
   fprintf(to, "%s", memory_text(text, bytes));

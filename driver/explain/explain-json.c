@@ -23,12 +23,12 @@ static json_t *extent_json(const Extent *x, int rank) {
   return OBJECT("lo", integers(x->lo, rank), "hi", integers(x->hi, rank));
 }
 
-/* Points computed, and needed, for each point stored. */
+/* Computed points, and needed points, for each stored point. */
 static void set_redundancy(json_t *o, const Redundancy *r) {
   SET(o, "computed", json_real(r->cells), "needed", json_real(r->needed));
 }
 
-/* The instances of a launch. */
+/* The instances (stencils at a level) of a launch. */
 static json_t *instances_json(const LaunchWork *l, int rank) {
   json_t *list = json_array();
   for (int i = 0; i < l->ninstances; i++) {
@@ -71,7 +71,7 @@ static json_t *launch_json(const Explanation *e, const LaunchWork *l) {
   return o;
 }
 
-/* What the times of a kernel would be if one thing alone bound it. */
+/* The times of a kernel if only one resource bounded it. */
 static json_t *bounds_json(const LaunchTime *t) {
   json_t *o = json_object();
   for (int b = 0; b < BOUNDS; b++)
@@ -79,7 +79,7 @@ static json_t *bounds_json(const LaunchTime *t) {
   return o;
 }
 
-/* What the compiled kernel takes, as its metadata says. */
+/* The resources of the compiled kernel, from its metadata. */
 static json_t *taken_json(const KernelResources *r) {
   return OBJECT("vector_registers", json_integer(r->registers), "scalar_registers", json_integer(r->scalar_registers),
                 "vector_registers_spilled", json_integer(r->spilled), "scalar_registers_spilled",
@@ -87,7 +87,7 @@ static json_t *taken_json(const KernelResources *r) {
                 json_integer(r->shared_bytes));
 }
 
-/* What the model is told of a launch: the work of a thread, and what all of it needs. */
+/* The model's input for a launch: the work of a thread, and the demands of the whole launch. */
 static json_t *load_json(const LaunchLoad *l) {
   const KernelWork *w = &l->work;
   json_t *o = json_object();
@@ -122,7 +122,7 @@ static json_t *load_json(const LaunchLoad *l) {
   return o;
 }
 
-/* The launch as it is counted before it is lowered. */
+/* The launch as it is counted before lowering. */
 static json_t *counted_json(const Explanation *e) {
   return OBJECT("blocks_a_core", json_integer(e->counted_time.occupancy.blocks), "load", load_json(&e->count),
                 "seconds", json_real(e->counted_time.seconds));
@@ -152,7 +152,7 @@ static json_t *kernel_json(const Explanation *e, const ExplainedKernel *x) {
   return o;
 }
 
-/* The figures of the target that the model goes by. */
+/* The figures of the target that the model uses. */
 static json_t *target_json(const TargetInfo *t) {
   json_t *o = json_object();
   const struct {
@@ -179,13 +179,13 @@ static json_t *target_json(const TargetInfo *t) {
   return o;
 }
 
-/* What goes one way. */
+/* The messages in one direction. */
 static json_t *messages_json(const PartMessages *m, const char *to) {
   return OBJECT("to", json_string(to), "messages", json_real(m->messages), "bytes", json_real(m->bytes), "seconds",
                 json_real(m->seconds), "beside_computing", json_boolean(m->early > 0));
 }
 
-/* A row of the table on scaling; a speed of 0 is left out. */
+/* A row of the table of scaling; a speed of 0 is left out. */
 static json_t *scaling_json(const ScalingRow *r, int rank) {
   json_t *o = OBJECT("devices", json_integer(r->devices), "weak_parts", integers(r->weak, rank), "weak_gpts",
                      json_real(r->weak_gpts), "weak_efficiency", json_real(r->weak_efficiency));
@@ -215,7 +215,7 @@ static json_t *parts_json(const Explanation *e) {
   return o;
 }
 
-/* This CPU, and what of a point and step is expected to take how long. */
+/* This CPU, and the parts of the predicted time of a point and step. */
 static json_t *host_json(const Explanation *e) {
   return OBJECT("name", json_string(e->host.name), "threads", json_integer(e->threads), "vector_bits",
                 json_integer(e->cpu.bits), "core_cache", json_real(e->host.own_cache), "last_cache",
@@ -226,7 +226,7 @@ static json_t *host_json(const Explanation *e) {
                 json_real(e->cpu_time.lines), "memory_ns", json_real(e->cpu_time.memory));
 }
 
-/* What the gradient keeps. */
+/* The values that the gradient keeps. */
 static json_t *gradient_json(const ExplainedGradient *g) {
   json_t *o = OBJECT("bytes_a_step", json_real(g->row), "fields", json_string(g->names ? g->names : ""),
                      "snapshot_bytes", json_real(g->state), "steps", json_integer(g->steps));
@@ -239,7 +239,7 @@ static json_t *gradient_json(const ExplainedGradient *g) {
   return o;
 }
 
-/* How many rounds of each repeat are counted. */
+/* The number of rounds of each repeat that are counted. */
 static json_t *rounds_json(const Explanation *e) {
   json_t *o = json_object();
   for (int i = 0; i < e->nrepeats; i++)
@@ -247,7 +247,7 @@ static json_t *rounds_json(const Explanation *e) {
   return o;
 }
 
-/* All of it. */
+/* The whole result. */
 static json_t *explanation_json(const Explanation *e) {
   json_t *o = json_object(), *launches = json_array(), *kernels = json_array();
   SET(o, "version", json_string(stc_version()), "program", json_string(e->program->name), "extents",

@@ -1,25 +1,25 @@
-/* driver/explain/explain-parts.c: what a grid that is cut comes to on as many devices (`stc explain --parts --net`):
- * the program for a part as the split makes it (split/), its launches by the model, and beside them messages whose time
- * is a latency and a bandwidth. */
+/* driver/explain/explain-parts.c: the predicted speed of a cut grid on several devices (`stc explain --parts --net`):
+ * the program for a part as the split makes it (split/), its launches by the model, and messages, whose time is a
+ * latency plus the bytes divided by a bandwidth. */
 #include "driver/explain/explain.h"
 #include "driver/split/split.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Networks. Within a process copies follow each other, each with its latency: a GPU makes one after the other, to
- * whatever neighbours; from a launch to the first one, and from the last one to the next launch, devices wait for marks
- * of each other. Those between machines are used through MPI, which sends one message to a neighbour, with all fields,
- * when all launches are done; they are all under way at once. */
+/* Networks. Within a process copies follow each other, each with its latency: a GPU makes one after the other, to any
+ * neighbours; between a launch and the first copy, and between the last copy and the next launch, devices wait for each
+ * other's marks. Networks between machines are used through MPI, which sends one message to each neighbour, with all
+ * fields, after all launches; all messages are under way at once. */
 static const NetKind nets[] = {
     {"nvlink4", "NVLink 4 within one process", 390e9, 6.4e-6, 12e-6, true},
     {"ib-ndr", "InfiniBand NDR, MPI", 46e9, 4e-6, 0, false},
     {"slingshot", "Slingshot 11, MPI", 23e9, 4e-6, 0, false},
 };
 
-/* ---------------------------------------------------------------- what is asked for */
+/* ---------------------------------------------------------------- the request */
 
-/* The network of that name, or "GB/s,us" made one. NULL after an error. */
+/* The network called `name`, or the one described as "GB/s,us". NULL after an error. */
 static const NetKind *find_net(StcContext *c, Arena *a, const char *name) {
   for (size_t i = 0; i < sizeof nets / sizeof *nets; i++)
     if (strcmp(nets[i].name, name) == 0)
@@ -64,7 +64,7 @@ static StcStatus read_parts(StcContext *c, const char *text, int rank, int64_t p
 
 /* ---------------------------------------------------------------- the program for a part */
 
-/* Fills in which dimensions the grid can be cut along. */
+/* Finds the dimensions along which the grid can be cut. */
 static StcStatus find_cuts(const Explanation *e, ExplainedParts *x) {
   StcStatus s = STC_OK;
   for (int d = 0; d < x->rank && !s; d++) {
@@ -74,7 +74,7 @@ static StcStatus find_cuts(const Explanation *e, ExplainedParts *x) {
   return s;
 }
 
-/* The dimensions that are cut, as pass distribute takes them: at least one. */
+/* The dimensions that are cut, in the syntax of pass distribute: at least one. */
 static const char *cut_text(Arena *a, int rank, const bool *cut) {
   Str text = {.arena = a};
   for (int d = 0; d < rank; d++)
@@ -83,7 +83,7 @@ static const char *cut_text(Arena *a, int rank, const bool *cut) {
   return text.n ? text.s : "0";
 }
 
-/* The points along dimension `d` that a part in the middle of `parts` owns: the most that one does. */
+/* The points along dimension `d` that a part in the middle of `parts` owns: no part owns more. */
 static void middle_range(const Explanation *e, int d, int64_t parts, int64_t *lo, int64_t *hi) {
   int64_t first = affine_eval(e->kernels->grid.lo[d], e->scalars, NULL), all = e->extents[d],
           each = (all + parts - 1) / parts;
@@ -100,8 +100,8 @@ static void add_define(Arena *a, Define **all, int *n, const char *name, int d, 
     ARENA_PUSH(a, *all, *n, x);
 }
 
-/* The values of the scalars of the part's program for a part in the middle of so many, NULL after an error. A launch
- * stores what the part owns. */
+/* The values of the scalars in the part's program, for a part in the middle of `parts`; NULL after an error. A launch
+ * stores the points that the part owns. */
 static Const *bind_part(const Explanation *e, const ExplainedParts *x, const Module *m, const int64_t *parts,
                         int64_t steps) {
   StcProgram *p = x->part.program;
@@ -127,7 +127,8 @@ static Const *bind_part(const Explanation *e, const ExplainedParts *x, const Mod
   return module_bind(m, n, all, out, p->w.diags) ? out : NULL;
 }
 
-/* Has the schedule chosen for a part of that size: the params that say where one is become its program's own. */
+/* Has the schedule chosen for a part of that size: the params for the position of a part become those of its program.
+ */
 static void take_part(const Explanation *e, ExplainedParts *x) {
   StcProgram *p = x->part.program;
   Arena *a = p->w.arena;
@@ -154,13 +155,13 @@ static void take_part(const Explanation *e, ExplainedParts *x) {
 
 /* ---------------------------------------------------------------- messages */
 
-/* On how many sides of one of so many parts along a dimension there are others, at most. */
+/* The largest number of sides along a dimension on which one of `parts` parts has neighbours. */
 static int sides_along(const ExplainedParts *x, int64_t parts) {
   return parts > 2 || (parts == 2 && x->ring) ? 2 : parts == 2 ? 1 : 0;
 }
 
-/* Fills what a part that owns `own` points sends after so many steps, by the dimension that it is cut along, corners
- * behind them. */
+/* Finds the messages of a part that owns `own` points after `steps` steps: for each dimension that is cut, and then for
+ * corners. */
 static void find_messages(const ExplainedParts *x, const int64_t *parts, const int64_t *own, int64_t steps,
                           PartMessages m[MAX_RANK + 1]) {
   memset(m, 0, sizeof *m * (MAX_RANK + 1));
@@ -190,7 +191,7 @@ static void find_messages(const ExplainedParts *x, const int64_t *parts, const i
 
 /* ---------------------------------------------------------------- from one exchange to the next */
 
-/* The dimension along which the last launch is made in ranges, -1: none; the rows of its tiles. */
+/* Finds the dimension along which the last launch runs in ranges (-1: none), and the rows of its tiles. */
 static void find_window(ExplainedParts *x) {
   const Explanation *p = &x->part;
   const Module *m = p->kernels;
@@ -208,8 +209,8 @@ static void find_window(ExplainedParts *x) {
   }
 }
 
-/* What of the last launch, which takes so many seconds, is left when the tiles at the cuts are done: nothing where all
- * tiles run at once. */
+/* The time of the last launch, which takes `launch` seconds, that remains after the tiles at the cuts have finished: 0
+ * if all tiles run at once. */
 static double hiding(const ExplainedParts *x, const PartPeriod *period, double launch) {
   const Explanation *p = &x->part;
   if (x->window < 0 || !p->nkernels || p->list[0].time.filled < 1)
@@ -220,11 +221,11 @@ static double hiding(const ExplainedParts *x, const PartPeriod *period, double l
   return rest > 0 ? launch * (double)rest / (double)tiles : 0;
 }
 
-/* The launches of a part whose neighbours are those of one among `around`, one of which takes so many seconds. */
+/* The launches of a part with the neighbours of one among `around`; one launch takes `seconds` seconds. */
 static PartLaunch launch_of(const ExplainedParts *x, const PartPeriod *period, const int64_t *around, double seconds) {
   const Explanation *p = &x->part;
   const Kernel *k = p->nkernels ? p->list[p->nkernels - 1].kernel : NULL;
-  bool dealt = p->schedule.family == FAMILY_WARPS; /* rows, however many there are */
+  bool dealt = p->schedule.family == FAMILY_WARPS; /* rows, for any number of them */
   PartLaunch out = {.rank = x->rank, .steps = x->steps, .seconds = seconds, .trimmed = x->window >= 0};
   for (int d = 0; d < x->rank; d++) {
     out.own[d] = period->own[d];
@@ -234,8 +235,8 @@ static PartLaunch launch_of(const ExplainedParts *x, const PartPeriod *period, c
   return out;
 }
 
-/* As many launches from one exchange to the next as a run would make, as long as the ghost cells of a part come from
- * the next one. */
+/* The number of launches between two exchanges, as in a run, as long as the ghost cells of a part come from the
+ * neighbouring part. */
 static int64_t launches_between(const ExplainedParts *x, const PartPeriod *period, const int64_t *around,
                                 const PartLaunch *launch) {
   int64_t n = best_launches(launch);
@@ -247,7 +248,7 @@ static int64_t launches_between(const ExplainedParts *x, const PartPeriod *perio
   return n;
 }
 
-/* What is sent after the steps of the period, and what of it is hidden. */
+/* Finds the messages after the steps of the period, and how much of their time is hidden. */
 static void find_exchange(const ExplainedParts *x, const int64_t *around, double launch, PartPeriod *out) {
   find_messages(x, around, out->own, out->steps, out->to);
   double early = 0, messages = 0;
@@ -264,8 +265,8 @@ static void find_exchange(const ExplainedParts *x, const int64_t *around, double
     out->exchange += x->net->marks;
 }
 
-/* The period of a part in the middle of so many, of the grid as it is, whose neighbours are those of one among
- * `around`. False if there is none: it is too small. */
+/* Finds the period of a part in the middle of `parts`, for the grid's size, with the neighbours of one among `around`.
+ * False if the part is too small. */
 static bool find_period(const Explanation *e, ExplainedParts *x, const int64_t *parts, const int64_t *around,
                         PartPeriod *out) {
   Explanation *p = &x->part;
@@ -300,8 +301,8 @@ static bool find_period(const Explanation *e, ExplainedParts *x, const int64_t *
 
 /* ---------------------------------------------------------------- scaling */
 
-/* How so many devices share a grid in which each has a part as large as the one at hand, in a shape as near to that of
- * the part as their number allows. */
+/* How `n` devices share a grid in which each has a part as large as the present one: in the shape nearest to that of
+ * the part that `n` allows. */
 static void weak_split(const ExplainedParts *x, int64_t n, int64_t around[MAX_RANK]) {
   int64_t extents[MAX_RANK];
   for (int d = 0; d < x->rank; d++)
@@ -310,8 +311,8 @@ static void weak_split(const ExplainedParts *x, int64_t n, int64_t around[MAX_RA
     around[0] = n;
 }
 
-/* What finding a row of the table hands to its guard: for `n` devices; weak: of parts of the same size, one of which
- * makes `each` GPts/s where it has no neighbours. */
+/* The arguments of the guarded function that computes a row of the table for `n` devices; weak: with parts of the same
+ * size, one of which makes `each` GPts/s without neighbours. */
 typedef struct RowArgs {
   const Explanation *e;
   ExplainedParts *x;
@@ -321,8 +322,8 @@ typedef struct RowArgs {
   ScalingRow *row;
 } RowArgs;
 
-/* One half of the row, by the program of `x`. One device takes the grid as a whole, by the schedule that is best for
- * that. */
+/* Computes one half of the row, with the program of `x`. One device takes the whole grid, with the schedule that is
+ * best for it. */
 static StcStatus half_guarded(void *arg) {
   const RowArgs *a = arg;
   const Explanation *e = a->e;
@@ -343,8 +344,8 @@ static StcStatus half_guarded(void *arg) {
   return STC_OK;
 }
 
-/* Fills half of the row by the program that is cut along no more dimensions than it takes: rows of whole vectors go
- * faster than others. */
+/* Computes half of the row, with the program that is cut along as few dimensions as possible, as rows of whole vectors
+ * are faster than others. */
 static StcStatus find_half(RowArgs a, const int64_t *parts) {
   bool few = true;
   for (int d = 0; d < a.x->rank; d++)
@@ -354,7 +355,7 @@ static StcStatus find_half(RowArgs a, const int64_t *parts) {
   return a.x ? workspace_guard(&a.x->part.program->w, half_guarded, &a) : STC_OK;
 }
 
-/* A row of the table. */
+/* Computes a row of the table. */
 static StcStatus find_row(const Explanation *e, ExplainedParts *x, int64_t n, ScalingRow *row) {
   *row = (ScalingRow){.devices = n};
   weak_split(x, n, row->weak);
@@ -365,15 +366,15 @@ static StcStatus find_row(const Explanation *e, ExplainedParts *x, int64_t n, Sc
   return find_half((RowArgs){e, x, n, false, each, row}, row->strong);
 }
 
-/* ---------------------------------------------------------------- all of it */
+/* ---------------------------------------------------------------- the whole result */
 
-/* What is done with the part's program hands to its guard. */
+/* The arguments of the guarded functions for the part's program. */
 typedef struct PartArgs {
   const Explanation *e;
   ExplainedParts *x;
 } PartArgs;
 
-/* What is known of live points, told of the parts that are asked for. */
+/* Adds a remark, if live points are known, on the parts of the request. */
 static void note_live(const Explanation *e, ExplainedParts *x) {
   Workspace *w = &x->part.program->w;
   const WetMap *wet = program_wet(e->program, w, target_info(e->target), e->extents, 0, NULL);
@@ -387,7 +388,7 @@ static void note_live(const Explanation *e, ExplainedParts *x) {
                        d, cuts.rows, 100 * cuts.most, 100 * cuts.equal);
 }
 
-/* Lowers the part's program, and finds all figures of the parts asked for. */
+/* Lowers the part's program, and computes all figures of the requested parts. */
 static StcStatus fill_guarded(void *arg) {
   PartArgs *a = arg;
   ExplainedParts *x = a->x;
@@ -423,7 +424,7 @@ static StcStatus fill_guarded(void *arg) {
   return STC_OK;
 }
 
-/* Makes the program of `x`, cut along the dimensions of x->cut, and its figures. */
+/* Makes the program of `x`, cut along the dimensions of x->cut, and computes its figures. */
 static StcStatus fill_parts(const Explanation *e, ExplainedParts *x) {
   PartArgs args = {e, x};
   StcStatus s = program_distribute(e->program, cut_text(e->arena, x->rank, x->cut), false, &x->part.program);
@@ -432,7 +433,7 @@ static StcStatus fill_parts(const Explanation *e, ExplainedParts *x) {
   return s ? s : workspace_guard(&x->part.program->w, fill_guarded, &args);
 }
 
-/* The same, cut along all dimensions that it can be, where those are more. */
+/* The same, cut along all dimensions that allow it, if those are more. */
 static StcStatus fill_all(const Explanation *e, ExplainedParts *x) {
   if (memcmp(x->can, x->cut, sizeof x->can) == 0)
     return STC_OK;
@@ -445,7 +446,7 @@ static StcStatus fill_all(const Explanation *e, ExplainedParts *x) {
   return fill_parts(e, all);
 }
 
-/* Fills in what was asked for. */
+/* Reads the request. */
 static StcStatus read_asked(const Command *c, Explanation *e, ExplainedParts *x) {
   const Module *m = e->program->reference;
   if (m && (module_has_stages(m) || module_state(m)))
@@ -492,7 +493,7 @@ StcStatus explain_parts(const Command *c, Explanation *e) {
 
 /* ---------------------------------------------------------------- text */
 
-/* "8x8x4", padded to `width`. */
+/* Prints "8x8x4", padded to `width`. */
 static void print_shape(FILE *to, const int64_t *v, int rank, int width) {
   int n = 0;
   for (int d = 0; d < rank; d++)
@@ -500,14 +501,14 @@ static void print_shape(FILE *to, const int64_t *v, int rank, int width) {
   fprintf(to, "%*s", width > n ? width - n : 0, "");
 }
 
-/* A line on messages. */
+/* Prints a line about messages. */
 static void print_messages(FILE *to, const char *what, const PartMessages *m) {
   if (m->messages > 0)
     fprintf(to, "  %-12s %5.0f message%s %12.0f bytes %10.1f us%s\n", what, m->messages, m->messages > 1 ? "s" : " ",
             m->bytes, m->seconds * 1e6, m->early > 0 ? ", sent while the rest is computed" : "");
 }
 
-/* GPts/s and per cent, or dashes. */
+/* Prints GPts/s and per cent, or dashes. */
 static void print_speed(FILE *to, double gpts, double efficiency) {
   if (gpts > 0)
     fprintf(to, "%10.0f %5.1f %%", gpts, 100 * efficiency);

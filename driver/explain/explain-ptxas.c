@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The kernels of the sequence, and no others, as assembly. Reductions are left out, for their sequences number kernels
- * that are not there. NULL if that cannot be made. */
+/* Makes the assembly of the kernels of the sequence, and of no others. Reductions are left out, as their sequences
+ * refer to kernels that are missing here. NULL if this fails. */
 static const char *code_of(const Explanation *e, size_t *size) {
   Module m = *e->kernels;
   CodegenOptions o = program_codegen_options(e->program, e->kernels, e->target);
@@ -25,8 +25,8 @@ static const char *code_of(const Explanation *e, size_t *size) {
   return codegen(e->arena, e->program->w.diags, &m, e->target, EMIT_ASM, &o, &bytes, size) ? bytes : NULL;
 }
 
-/* Notes what a line of the assembler says about kernel `name`: "16 bytes stack frame, 20 bytes spill stores, 20 bytes
- * spill loads", "Used 72 registers". */
+/* Records the facts in a line of the assembler's output about kernel `name`: "16 bytes stack frame, 20 bytes spill
+ * stores, 20 bytes spill loads", "Used 72 registers". */
 static void read_line(Explanation *e, const char *name, const char *line) {
   const char *used = strstr(line, "Used "), *spill = strstr(line, " bytes spill stores");
   for (int i = 0; i < e->nkernels; i++) {
@@ -44,7 +44,7 @@ static void read_line(Explanation *e, const char *name, const char *line) {
   }
 }
 
-/* Reads what the assembler says. */
+/* Reads the output of the assembler. */
 static void read_report(Explanation *e, FILE *from) {
   static const char about[] = "Compiling entry function '";
   char line[1024], name[256] = "";
@@ -57,7 +57,7 @@ static void read_report(Explanation *e, FILE *from) {
   }
 }
 
-/* Reads what the assembly says of its kernels. */
+/* Reads the metadata of the kernels in the assembly. */
 static void read_metadata(Explanation *e) {
   size_t size;
   const char *code = code_of(e, &size);

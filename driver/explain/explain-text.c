@@ -11,7 +11,7 @@ const char *extent_text(Arena *a, const Extent *x, int rank) {
   return s.s;
 }
 
-/* "16384x16384" of a grid's extents. */
+/* The text of a grid's extents, "16384x16384". */
 static const char *size_text(const Explanation *e, const int64_t *extents) {
   Str s = {.arena = e->arena};
   for (int d = 0; d < e->kernels->grid.rank; d++)
@@ -19,7 +19,7 @@ static const char *size_text(const Explanation *e, const int64_t *extents) {
   return s.s;
 }
 
-/* "152 x 128" of `rank` numbers. */
+/* The text of `rank` numbers, "152 x 128". */
 static const char *shape_text(Arena *a, const double *v, int rank) {
   Str s = {.arena = a};
   for (int d = 0; d < rank; d++)
@@ -27,7 +27,7 @@ static const char *shape_text(Arena *a, const double *v, int rank) {
   return s.s;
 }
 
-/* The tile of a launch, and the region of each instance. */
+/* Prints the tile of a launch, and the region of each instance. */
 static void print_instances(FILE *to, const Explanation *e, const LaunchWork *l) {
   int rank = e->stencils->grid.rank, width = 7;
   for (int i = 0; i < l->ninstances; i++)
@@ -45,13 +45,14 @@ static void print_instances(FILE *to, const Explanation *e, const LaunchWork *l)
   }
 }
 
-/* Is window `x` of the version behind that of `w`, and keeps it as many rows? */
+/* Does window `x` follow that of `w`, for the next version of its field, with the same number of kept rows? */
 static bool continues(const WindowWork *w, const WindowWork *x) {
   return x->field == w->field && x->version == w->version + 1 && x->kept.rows == w->kept.rows &&
          x->kept.across == w->kept.across && x->kept.delay == w->kept.delay && x->kept.direct == w->kept.direct;
 }
 
-/* What a streamed tile keeps. Version 0 of a field is what was loaded, version n what n instances have made. */
+/* Prints the rows that a streamed tile keeps. Version 0 of a field are the loaded values, version n the values after n
+ * instances. */
 static void print_windows(FILE *to, const Explanation *e, const LaunchWork *l) {
   bool levels = l->schedule.family == FAMILY_WARPS;
   fprintf(to, "  rows kept%s:%s", levels ? " in each level" : "", l->nwindows ? "" : " of sums");
@@ -91,7 +92,7 @@ static void print_launch(FILE *to, const Explanation *e, const LaunchWork *l, in
           l->redundancy.needed);
 }
 
-/* What the compiled kernel takes, as its metadata says. */
+/* Prints the resources of the compiled kernel, from its metadata. */
 static void print_taken(FILE *to, const KernelResources *r) {
   fprintf(to, "; compiled: %d vector and %d scalar", r->registers, r->scalar_registers);
   if (r->spilled || r->scalar_spilled)
@@ -101,7 +102,7 @@ static void print_taken(FILE *to, const KernelResources *r) {
   fprintf(to, ", %d bytes of shared memory", r->shared_bytes);
 }
 
-/* A kernel: its figures, and what bounds it. One without blocks computes nothing. */
+/* Prints a kernel: its figures, and what bounds it. A kernel without blocks computes nothing. */
 static void print_kernel(FILE *to, const Explanation *e, const ExplainedKernel *x) {
   const LaunchLoad *l = &x->load;
   const Occupancy *o = &x->time.occupancy;
@@ -132,7 +133,7 @@ static void print_kernel(FILE *to, const Explanation *e, const ExplainedKernel *
   fprintf(to, "\n");
 }
 
-/* The step as a whole: limits, and the expected speed. */
+/* Prints the figures of the whole step: limits, and the expected speed. */
 static void print_sums(FILE *to, const Explanation *e) {
   for (int i = 0; i < e->nrepeats; i++)
     fprintf(to, "%srepeat %s: %" PRId64 " round%s a step counted%s", i ? "\n" : "\n", e->repeats[i].name,
@@ -163,7 +164,7 @@ static bool is_for_other(const Explanation *e) {
          memcmp(e->program->options.grid, e->extents, sizeof *e->extents * (size_t)e->kernels->grid.rank) != 0;
 }
 
-/* What the figures are of: the card, or the CPU. */
+/* The name of the hardware of these figures: the card, or the CPU. */
 static const char *whose(const Explanation *e) {
   return e->threads   ? e->host.name[0] ? e->host.name : "this CPU"
          : e->card    ? e->card->product

@@ -1,4 +1,4 @@
-/* driver/explain/explain.c: `stc explain`: the program compiled as ever, and its figures gathered. */
+/* driver/explain/explain.c: `stc explain`: compiles the program as usual, and collects its figures. */
 #include "driver/cli/used/used.h"
 #include "driver/explain/explain.h"
 #include "driver/split/split.h"
@@ -11,19 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The card that is meant if nothing is said: the one that the model was fitted on. */
+/* The default card: the one for which the model was fitted. */
 static const char default_card[] = "h200";
 
 /* ---------------------------------------------------------------- the program */
 
-/* Is `cpu` what `card` is, or that without the letter behind its number, which runs on it, too? */
+/* Is `cpu` the processor of `card`, or that without the letter after its number, whose code also runs on the card? */
 static bool is_of_card(const Card *card, const char *cpu) {
   size_t n = strlen(cpu);
   return strcmp(cpu, card->cpu) == 0 || (strncmp(cpu, card->cpu, n) == 0 && strcmp(card->cpu + n, "a") == 0);
 }
 
-/* What --device names, the first of several: e->card, or where none is known by its name its target into *o;
- * e->at_hand and its own figures in any case. "sim" has no card of its own. */
+/* Looks at the (first) device that --device names: sets e->card, or, if its name is not that of a known card, the
+ * target in *o; in any case e->at_hand and the device's own figures. "sim" has no card. */
 static StcStatus look_at_device(const Command *c, Workspace *w, Explanation *e, StcOptions *o) {
   Device d;
   if (c->card)
@@ -58,7 +58,7 @@ static StcStatus look_at_device(const Command *c, Workspace *w, Explanation *e, 
   return s;
 }
 
-/* This CPU, with as many threads as it has cores that may be used, or as --device says. */
+/* Chooses this CPU, with as many threads as this process has cores, or as --device gives. */
 static StcStatus choose_host(const Command *c, Explanation *e, const StcOptions *o) {
   const char *wrong = strcmp(o->march, "host") != 0               ? arena_printf(e->arena, "-march=%s", o->march)
                       : o->mcpu && strcmp(o->mcpu, "native") != 0 ? arena_printf(e->arena, "-mcpu=%s", o->mcpu)
@@ -74,7 +74,7 @@ static StcStatus choose_host(const Command *c, Explanation *e, const StcOptions 
   return STC_OK;
 }
 
-/* The options of `c` with the card's target, unless it was given: then the card must be of it. */
+/* Sets the target in the options of `c` to that of the card; if a target was given, the card must have it. */
 static StcStatus choose_target(const Command *c, Workspace *w, Explanation *e, StcOptions *o) {
   *o = c->options;
   StcStatus s = c->device ? look_at_device(c, w, e, o) : STC_OK;
@@ -97,7 +97,7 @@ static StcStatus choose_target(const Command *c, Workspace *w, Explanation *e, S
   return strcmp(o->march, "host") == 0 || e->threads ? choose_host(c, e, o) : STC_OK;
 }
 
-/* Has the program planned for the card or the device at hand that is meant, as a run on it has. */
+/* Has the program planned for the card or for the present device, as in a run on it. */
 static StcStatus plan_for_card(Explanation *e) {
   StcProgram *p = e->program;
   const char *device = e->at_hand ? e->at_hand : e->card ? e->card->name : NULL;
@@ -107,7 +107,7 @@ static StcStatus plan_for_card(Explanation *e) {
   return p->target ? STC_OK : STC_USAGE;
 }
 
-/* Reads the program, takes the schedule of a database if there is one, and makes its kernels. */
+/* Reads the program, takes the schedule of a database if it has one, and makes the kernels. */
 static StcStatus make_program(const Command *c, Workspace *w, Explanation *e) {
   Command with = *c;
   StcStatus s = choose_target(c, w, e, &with.options);
@@ -123,7 +123,7 @@ static StcStatus make_program(const Command *c, Workspace *w, Explanation *e) {
   return s ? s : plan_for_card(e);
 }
 
-/* The kernels, and the module that they were lowered from. */
+/* Makes the kernels, and the module before lowering. */
 static StcStatus lower(Explanation *e) {
   StcProgram *p = e->program;
   p->explains = true;
@@ -152,7 +152,7 @@ static StcStatus bind_scalars(Explanation *e) {
   return STC_OK;
 }
 
-/* What a step takes at least, and the limits that follow. */
+/* Computes the least work of a step, and the limits that follow from it. */
 static StcStatus find_limits(Explanation *e) {
   StcProgram *p = e->program;
   Module *m = program_simplified(p);
@@ -168,7 +168,7 @@ static StcStatus find_limits(Explanation *e) {
   return STC_OK;
 }
 
-/* Adds the kernel that is launched where the host part says `kernel`, for launch number `launch`. */
+/* Adds the kernel that is launched in place of `kernel` of the host part, for launch number `launch`. */
 static void add_kernel(Explanation *e, int kernel, int launch) {
   int k = kernel_chosen(e->kernels, kernel, e->scalars);
   ExplainedKernel *x = &e->list[e->nkernels];
@@ -181,7 +181,8 @@ static void add_kernel(Explanation *e, int kernel, int launch) {
   e->nkernels++;
 }
 
-/* The kernels from number `from` on run beside each other: puts the one with most points first. The time of all. */
+/* The kernels from number `from` on run beside each other: moves the one with most points to the front. Returns the
+ * time of all. */
 static double join_kernels(Explanation *e, int from) {
   LaunchTime *times = ARENA_ARRAY(e->arena, LaunchTime, e->nkernels - from + 1);
   int n = 0;
@@ -199,7 +200,7 @@ static double join_kernels(Explanation *e, int from) {
   return n ? model_beside(n, times).seconds : 0;
 }
 
-/* The number of rounds of repeat `name` that e->rounds asks for, -1: it does not say. */
+/* The number of rounds of repeat `name` in e->rounds; -1 if that does not contain it. */
 static int64_t asked_rounds(const Explanation *e, const char *name) {
   for (const char *at = e->rounds; at && *at; at += strcspn(at, ","), at += *at == ',') {
     size_t n = strcspn(at, ":,");
@@ -209,7 +210,7 @@ static int64_t asked_rounds(const Explanation *e, const char *name) {
   return -1;
 }
 
-/* Notes how many rounds of the loop are counted. */
+/* Finds and records how many rounds of the loop are counted. */
 static int64_t count_rounds(Explanation *e, const HostLoop *l) {
   int64_t most = affine_eval(l->most, e->scalars, NULL), asked = asked_rounds(e, l->name);
   ExplainedRepeat x = {l->name, asked < 0 || asked > most ? most : asked, most, asked >= 0};
@@ -221,7 +222,7 @@ static int64_t count_rounds(Explanation *e, const HostLoop *l) {
   return x.rounds;
 }
 
-/* Is it a kernel of stencils? Those of updates write no field. */
+/* Does the kernel compute stencils? Kernels for updates write no field. */
 static bool writes_fields(const Module *m, const Kernel *k) {
   bool writes = false;
   for (int i = 0; i < k->nargs; i++)
@@ -232,8 +233,8 @@ static bool writes_fields(const Module *m, const Kernel *k) {
 
 static double walk_ops(Explanation *e, const HostSeq *seq, int *launch, double *tiles);
 
-/* What the rounds of loop number `loop` take: the sequence of several rounds for as many as there are between two
- * evaluations, the sequence of one for the rest. */
+/* The time of the rounds of loop number `loop`: as many sequences of several rounds as fit between two evaluations, and
+ * sequences of one round for the rest. */
 static double walk_loop(Explanation *e, int loop, int *launch) {
   const HostLoop *l = &e->kernels->host.loops[loop];
   int64_t rounds = count_rounds(e, l);
@@ -250,7 +251,7 @@ static double walk_loop(Explanation *e, int loop, int *launch) {
   return seconds;
 }
 
-/* What the launches of the sequence take, in seconds; *tiles: the first one that makes steps. */
+/* The time of the launches of the sequence, in seconds; *tiles: the time of the first launch that makes steps. */
 static double walk_ops(Explanation *e, const HostSeq *seq, int *launch, double *tiles) {
   double all = 0;
   *tiles = 0;
@@ -273,7 +274,7 @@ static double walk_ops(Explanation *e, const HostSeq *seq, int *launch, double *
   return all;
 }
 
-/* The launches of all sequences of steps and rounds, as many as there are. */
+/* The number of launches in all sequences of steps and rounds. */
 static int count_launches(const Host *host) {
   int n = host->nseqs ? host->seqs[0].nops : 0;
   for (int i = 0; i < host->nloops; i++)
@@ -306,7 +307,7 @@ void explain_kernels(Explanation *e) {
   e->gpts = seconds > 0 ? all / seconds * 1e-9 : 0;
 }
 
-/* The part of explain_fill that takes its memory from the program. */
+/* The guarded function of explain_fill, whose memory is the program's. */
 static StcStatus fill_guarded(void *arg) {
   Explanation *e = arg;
   program_take_grid(e->program);
@@ -339,14 +340,14 @@ StcStatus explain_fill(const Command *c, Workspace *w, Explanation *e) {
 
 /* ---------------------------------------------------------------- the command */
 
-/* What command_explain hands to its guarded part. */
+/* The arguments of command_explain's guarded function. */
 typedef struct ExplainArgs {
   const Command *c;
   Workspace *w;
   Explanation e;
 } ExplainArgs;
 
-/* Is it "NAME:N", several with commas between? */
+/* Is the text a list "NAME:N", separated by commas? */
 static bool rounds_are_written(const char *text) {
   bool good = true;
   for (const char *at = text; good; at++) {
@@ -362,7 +363,7 @@ static bool rounds_are_written(const char *text) {
   return good;
 }
 
-/* The first name in such a text that is no repeat of the program's, NULL: there is none. */
+/* The first name in such a text that is not a repeat of the program; NULL if there is none. */
 static const char *find_stranger(const Explanation *e) {
   const Module *m = e->program->reference;
   for (const char *at = e->rounds; m && at && *at; at += strcspn(at, ","), at += *at == ',') {
@@ -373,8 +374,7 @@ static const char *find_stranger(const Explanation *e) {
   return NULL;
 }
 
-/* Reports what e->rounds asks for that cannot be: rounds of a repeat that the program has not, or more than that makes.
- */
+/* Reports errors in e->rounds: rounds of a repeat that the program does not have, or more than it makes. */
 static StcStatus check_rounds(const Explanation *e, StcContext *c) {
   const char *stranger = find_stranger(e);
   if (stranger)
@@ -389,13 +389,13 @@ static StcStatus check_rounds(const Explanation *e, StcContext *c) {
   return STC_OK;
 }
 
-/* Does the file's name say that it is something other than SVG? */
+/* Does the file's name have an extension other than that of SVG? */
 static bool is_no_svg(const char *path) {
   const char *name = strrchr(path, '/'), *dot = strrchr(name ? name : path, '.');
   return dot && strcmp(dot, ".svg") != 0;
 }
 
-/* Finds the figures and reports them. */
+/* Computes the figures and reports them. */
 static StcStatus explain_guarded(void *arg) {
   ExplainArgs *x = arg;
   const Command *c = x->c;

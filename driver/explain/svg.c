@@ -1,4 +1,4 @@
-/* driver/explain/svg.c: the few shapes of which drawings consist. */
+/* driver/explain/svg.c: the few shapes that drawings need. */
 #include "driver/explain/svg.h"
 
 #include <string.h>
