@@ -18,7 +18,7 @@ static bool may_begin(const Crew *c, int i) {
   return !stop_asked(c->trials[i]->subject->stop) && (i < w->sure || w->until <= 0 || clock_seconds() < w->until);
 }
 
-/* Does the work until no trial is left. */
+/* Works until no trial is left. */
 static void *work_on(void *arg) {
   Crew *c = arg;
   for (int i; (i = atomic_fetch_add(&c->next, 1)) < c->n && may_begin(c, i);)
@@ -32,7 +32,7 @@ void trials_each(Trial *const *t, int n, int threads, const CrewWork *work) {
   threads_run(n < threads ? n : threads, work_on, &crew);
 }
 
-/* trial_prepare as a job. */
+/* trial_prepare as a crew's work. */
 static StcStatus prepare(Trial *t, void *user) { return (void)user, trial_prepare(t); }
 
 StcStatus crew_lower(Trial *t, void *user) {

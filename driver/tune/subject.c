@@ -1,5 +1,5 @@
-/* driver/tune/subject.c: a program to be measured: the sizes of its grid, what a step takes at least, and what the
- * reference makes of it. */
+/* driver/tune/subject.c: a program to be measured: the sizes of its grid, the least work of a step, and the reference's
+ * results. */
 #include "driver/data/data.h"
 #include "driver/tune/trial.h"
 
@@ -31,7 +31,7 @@ GridSize subject_size(const Subject *s, const int64_t want[MAX_RANK]) {
   return (GridSize){n, defines};
 }
 
-/* The scalars of `m` with the subject's params and those of `g`, or NULL. */
+/* The scalars of `m` for the subject's params and those of `g`, or NULL. */
 static const Const *bind_size(Subject *s, const Module *m, GridSize g) {
   return program_bind(s->program, m, s->arena, s->program->w.diags, g.n, g.defines);
 }
@@ -45,14 +45,14 @@ bool subject_extents(Subject *s, GridSize g, int64_t extents[MAX_RANK]) {
 
 /* ---------------------------------------------------------------- work */
 
-/* What subject_work hands to its guarded part. */
+/* The arguments of subject_work's guarded function. */
 typedef struct WorkArgs {
   Subject *s;
   GridSize size;
   Work *out;
 } WorkArgs;
 
-/* Counts in the simplified program. */
+/* Counts the work in the simplified program. */
 static StcStatus work_guarded(void *arg) {
   WorkArgs *a = arg;
   StcProgram *p = a->s->program;
@@ -71,8 +71,8 @@ StcStatus subject_work(Subject *s, GridSize g, Work *out) {
 
 /* ---------------------------------------------------------------- the reference */
 
-/* Bytes of all components of the fields that steps change, for the plan's params; copies them to `to` unless that is
- * NULL. */
+/* Computes the bytes of all components of the fields that steps change, with the plan's params; copies the components
+ * to `to` unless that is NULL. */
 static StcStatus collect(StcPlan *plan, char *to, size_t *bytes) {
   StcStatus s = STC_OK;
   *bytes = 0;
@@ -89,7 +89,7 @@ static StcStatus collect(StcPlan *plan, char *to, size_t *bytes) {
   return s;
 }
 
-/* Changes the last bit of all floating-point numbers that the plan is to start from. */
+/* Changes the last bit of all floating-point numbers from which the plan will start. */
 static StcStatus disturb(StcPlan *plan) {
   StcStatus s = STC_OK;
   for (int f = 0; f < plan->program->ndeclared; f++)
@@ -113,7 +113,7 @@ static StcStatus disturb(StcPlan *plan) {
   return s;
 }
 
-/* The plan that knows what is right on the grid of `w`; NULL if there is none. */
+/* The plan whose results count as right on the grid of `w`: the reference or the peer; NULL if there is none. */
 static StcPlan *judge(Subject *s, const Wanted *w) {
   if (w->grid >= REFERENCE_GRIDS)
     return s->peer ? s->peer->plan : NULL;
@@ -122,7 +122,7 @@ static StcPlan *judge(Subject *s, const Wanted *w) {
   return s->reference;
 }
 
-/* Runs the reference as `w` says, disturbed or not. */
+/* Runs the reference as `w` says, from disturbed values or not. */
 static StcStatus run_reference(Subject *s, const Wanted *w, bool disturbed) {
   GridSize g = s->checks[w->grid % CHECK_GRIDS];
   StcPlan *plan = judge(s, w);
@@ -139,7 +139,7 @@ static StcStatus run_reference(Subject *s, const Wanted *w, bool disturbed) {
   return st;
 }
 
-/* Runs the reference and keeps the results. */
+/* Runs the reference and keeps its results. */
 static StcStatus make_reference(Subject *s, Wanted *w) {
   size_t bytes;
   StcStatus st = run_reference(s, w, false);
@@ -203,7 +203,7 @@ Wanted *subject_reference(Subject *s, int grid, int64_t steps) {
 
 /* ---------------------------------------------------------------- opening and closing */
 
-/* Extents of the check grids by rank, and of small ones. */
+/* Extents of the check grids by rank, and of the small ones. */
 typedef int64_t Extents[MAX_RANK][MAX_RANK];
 static const Extents check_extents[CHECK_GRIDS] = {{{5003}, {157, 331}, {29, 37, 83}},
                                                    {{32768}, {416, 384}, {48, 32, 256}},
@@ -212,7 +212,7 @@ static const Extents small_extents[CHECK_GRIDS] = {{{203}, {19, 45}, {7, 9, 37}}
                                                    {{256}, {16, 64}, {8, 8, 32}},
                                                    {{512}, {32, 64}, {8, 16, 32}}};
 
-/* Reads the text, with errors to `c`. */
+/* Reads the text; reports errors to `c`. */
 static StcStatus read_program(Subject *s, StcContext *c) {
   StcProgram *p;
   StcStatus st = stc_compile_string(c, s->name, s->text, &s->options, &p);

@@ -31,8 +31,8 @@ void trial_close(Trial *t) {
   *t = (Trial){0};
 }
 
-/* Writes the description of a schedule, "overlap T=4 block=8x32 elems=4x1", as options to `to`. What the options cannot
- * say (a block for each of several launches) is left out: false then. */
+/* Writes the description of a schedule, "overlap T=4 block=8x32 elems=4x1", to `to` as options. Leaves out what options
+ * cannot express (a block for each of several launches); then returns false. */
 static bool write_options(const char *text, char *to, size_t size) {
   size_t n = 0;
   bool all = true;
@@ -48,16 +48,16 @@ static bool write_options(const char *text, char *to, size_t size) {
   return all;
 }
 
-/* Sets the trial's schedule from its description; to what was asked for, where that says of each launch what options
- * cannot say of what it came to. */
+/* Sets the trial's schedule from its description; if options cannot express what the description says of each launch,
+ * to the requested schedule. */
 static void describe(Trial *t, const char *text) {
   if (!write_options(text, t->schedule, sizeof t->schedule) &&
       (strstr(t->asked, "-block") || strstr(t->asked, "-elems")))
     snprintf(t->schedule, sizeof t->schedule, "%s", t->asked);
 }
 
-/* The kernel that a step's time goes to, about: of those launched to advance the one with most registers, but none for
- * a few tiles that another is beside. */
+/* Facts about the kernel that takes most of a step's time, approximately: among the kernels launched to advance, the
+ * one with most registers, except kernels for a few tiles that run beside another one. */
 static KernelInfo inspect(const Trial *t) {
   Device *d = &t->plan->device;
   KernelInfo most = {0};
@@ -75,7 +75,7 @@ static KernelInfo inspect(const Trial *t) {
   return most;
 }
 
-/* Did the program get the family of schedules that was asked for, if one was? */
+/* Does the program have the requested family of schedules, if one was requested? */
 static StcStatus check_family(const Trial *t) {
   FamilyId asked = family_find(t->options.schedule), got = t->build ? t->build->code.schedule.family : FAMILY_NONE;
   if (asked <= FAMILY_AUTO || !got || asked == got)
@@ -83,7 +83,7 @@ static StcStatus check_family(const Trial *t) {
   return context_error(t->context, "the program gets the schedule %s in its place", family_name(got)), STC_USAGE;
 }
 
-/* Reads the program, unless that was done. */
+/* Reads the program, if it is not read yet. */
 static StcStatus read_program(Trial *t) {
   return t->program ? STC_OK
                     : stc_compile_string(t->context, t->subject->name, t->subject->text, &t->options, &t->program);
@@ -92,7 +92,7 @@ static StcStatus read_program(Trial *t) {
 /* Counts an op. */
 static void count_op(void *user, Op *op) { (void)op, ++*(int *)user; }
 
-/* Describes the schedule of the trial's build in its program's memory, and counts the ops. */
+/* Writes the description of the build's schedule to the program's memory, and counts the ops. */
 static StcStatus describe_guarded(void *arg) {
   Trial *t = arg;
   const Module *m = t->build->code.module;
@@ -105,7 +105,7 @@ static StcStatus describe_guarded(void *arg) {
   return STC_OK;
 }
 
-/* The status `s` of compiling: where it was interrupted, which no message tells yet, one is added. */
+/* Returns the status `s` of compiling; if it was interrupted, which no message tells yet, adds one. */
 static StcStatus note_end(Trial *t, StcStatus s) {
   if (s == STC_INTERRUPTED && !t->messages.first[0])
     snprintf(t->messages.first, sizeof t->messages.first, "stopped");
@@ -147,14 +147,14 @@ StcStatus trial_prepare(Trial *t) {
   return check_family(t);
 }
 
-/* What trial_prepare_by hands to its guarded part. */
+/* The arguments of trial_prepare_by's guarded function. */
 typedef struct AssembleArgs {
   Trial *t;
   const char *tool;
   double until;
 } AssembleArgs;
 
-/* Puts what the assembler makes of the build's PTX in its place. */
+/* Replaces the build's PTX by the code that the assembler makes of it. */
 static StcStatus assemble_guarded(void *arg) {
   AssembleArgs *a = arg;
   Build *b = a->t->build;
@@ -198,20 +198,20 @@ StcStatus trial_prepare_by(Trial *t, const char *tool, double until, bool *refus
 
 /* ---------------------------------------------------------------- verifying */
 
-/* Steps that the longest sequence of kernels makes. */
+/* The number of steps of the longest sequence of kernels. */
 static int64_t tile_steps(const Trial *t) {
   const Host *h = t->build ? &t->build->code.module->host : NULL;
   return h && h->nseqs && h->seqs[0].steps > 0 ? h->seqs[0].steps : 1;
 }
 
-/* Relative errors of the usual kind that are never tolerated. */
+/* Relative errors above this are never tolerated. */
 static const double MOST_ERROR = 0.05;
 
-/* What rounding may make of `want`, since every step rounds. */
+/* The largest error that rounding may cause against `want`, as every step rounds. */
 static double sensitivity(Trial *t, Wanted *want) { return 32 * subject_sensitivity(t->subject, want); }
 
-/* The tolerance for a field of type `type` that is off by `error`: the usual one, or if that is too small and the
- * program is one that magnifies the differences that rounding makes, as much as it magnifies them. */
+/* The tolerance for a field of type `type` whose error is `error`: the default one, or if that is too small and the
+ * program magnifies rounding errors, one as large as the magnified errors. */
 static double tolerance(Trial *t, Wanted *want, StcType type, double error) {
   double limit = default_tolerance(type, stc_program_is_exact(t->program));
   if (error <= limit || limit == 0)
@@ -220,7 +220,7 @@ static double tolerance(Trial *t, Wanted *want, StcType type, double error) {
   return sensitive < limit ? limit : sensitive < MOST_ERROR ? sensitive : MOST_ERROR;
 }
 
-/* Compares component `c` of field `f` with the reference at byte `at`. *bytes is set to its size. */
+/* Compares component `c` of field `f` with the reference's bytes from offset `at`. *bytes is set to its size. */
 static StcStatus compare(Trial *t, int f, int c, Wanted *want, size_t at, size_t *bytes) {
   StcFieldInfo info;
   StcStatus s = stc_plan_component(t->plan, f, c, &info);
@@ -245,7 +245,8 @@ static StcStatus compare(Trial *t, int f, int c, Wanted *want, size_t at, size_t
   return s;
 }
 
-/* Compares all fields with what is known of check grid `grid` after `steps` steps; NULL in *want if nothing is. */
+/* Compares all fields with the known results on check grid `grid` after `steps` steps; *want is NULL if there are none.
+ */
 static StcStatus compare_all(Trial *t, int grid, int64_t steps, Wanted **want) {
   size_t at = 0, bytes;
   StcStatus s = STC_OK;
@@ -264,8 +265,8 @@ static StcStatus compare_all(Trial *t, int grid, int64_t steps, Wanted **want) {
   return s;
 }
 
-/* Runs check grid `grid` for `steps` steps. Where rounding alone may make anything of the reference, the peer is asked.
- */
+/* Runs check grid `grid` for `steps` steps. If rounding alone can change the reference's results arbitrarily, the
+ * peer's are used. */
 static StcStatus verify_grid(Trial *t, int grid, int64_t steps) {
   GridSize g = t->subject->checks[grid];
   Wanted *want;
@@ -286,8 +287,8 @@ static StcStatus verify_grid(Trial *t, int grid, int64_t steps) {
   return compare_all(t, grid + CHECK_GRIDS, steps, &want);
 }
 
-/* The steps are such that the odd grid makes two tiles in time and a rest, the other one and a rest, and few enough
- * different numbers that references can be shared. */
+/* The numbers of steps are such that the odd grid makes two time tiles and a remainder, the other one time tile and a
+ * remainder; they have few different values, so that references can be shared. */
 StcStatus trial_verify(Trial *t) {
   double start = clock_seconds();
   int64_t steps = 4;
@@ -325,7 +326,7 @@ void subject_drop_peer(Subject *s) {
 
 /* ---------------------------------------------------------------- timing */
 
-/* Runs `steps` steps; their time. */
+/* Runs `steps` steps and measures their time. */
 static StcStatus time_steps(Trial *t, int64_t steps, StcRunInfo *info) {
   StcStatus s = stc_plan_run(t->plan, steps, info);
   if (!s && info->steps < 1)
@@ -371,7 +372,7 @@ StcStatus trial_sample(Trial *t, double *gpts) {
   return s;
 }
 
-/* The first elements of a component of a field that steps change: are all finite? */
+/* Checks the first elements of a component of a field that steps change: are all finite? */
 static StcStatus check_finite(Trial *t, int f, int c, bool *finite) {
   enum { MOST = 1 << 23 };
   StcPlan *p = t->plan;
@@ -435,7 +436,7 @@ double median(double *v, int n) {
   return n == 0 ? 0 : n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
-/* Copies `bytes` bytes from `a` to `b` several times: seconds a copy. */
+/* Copies `bytes` bytes from `a` to `b` several times; measures the seconds of one copy. */
 static StcStatus time_copies(Device *d, void *a, void *b, size_t bytes, int copies, double *seconds) {
   StcStatus s = d->kind->start(d);
   for (int i = 0; i < copies && !s; i++)

@@ -1,4 +1,4 @@
-/* tune-entry.c: what a search found, as an entry of the database. */
+/* tune-entry.c: makes an entry of the database from the result of a search. */
 #include "driver/tune/tune.h"
 
 StcStatus tune_key(Workspace *w, const Subject *s, const Device *d, int64_t points, TuneKey *out) {
@@ -11,7 +11,7 @@ StcStatus tune_key(Workspace *w, const Subject *s, const Device *d, int64_t poin
   return STC_OK;
 }
 
-/* The default is kept as such: what it comes to depends on the size of the grid. */
+/* The default is stored as the default, as its schedule depends on the size of the grid. */
 TuneEntry tune_entry(Arena *a, const Subject *s, TuneKey key, const Candidate *best) {
   char date[16];
   time_t now = time(NULL);

@@ -1,22 +1,22 @@
-/* driver/tune/tune-model.c: the notes of the search on the cost model: for which schedule its estimate was far off, and
- * the likely reason. Nothing is fitted (docs/retune.md). */
+/* driver/tune/tune-model.c: the notes of the search on the cost model: for which schedules its prediction was far off,
+ * and the likely reason. Nothing is fitted (docs/retune.md). */
 #include "driver/tune/tune.h"
 
 #include <math.h>
 
-/* The model counts as off where a speed is more than OFF times the other. */
+/* The model counts as off if measured and predicted speeds differ by more than this factor. */
 static const double OFF = 1.3;
 
-/* What `k` made of what was expected of it; 0: one of the two is not known. */
+/* The ratio of measured to predicted speed of `k`; 0 if one of them is not known. */
 static double made_of_expected(const Candidate *k) {
   return k->gpts > 0 && k->expected.gpts > 0 ? k->gpts / k->expected.gpts : 0;
 }
 
-/* Is a ratio that is known more than OFF, or less than its inverse? */
+/* Is a known ratio larger than OFF, or less than its inverse? */
 static bool is_off(double ratio) { return ratio > 0 && fabs(log(ratio)) > log(OFF); }
 
-/* What candidate `k`, which made `ratio` of what was expected, is compiled to where that was foreseen otherwise, in the
- * direction of the ratio; NULL if nothing of that kind is known. */
+/* A property of candidate `k`, with this ratio of measured to predicted speed, in which the compiled code differs from
+ * the prediction in the same direction as the ratio; NULL if none is known. */
 static const char *compiled_otherwise(Arena *a, const Candidate *k, double ratio) {
   const Expected *e = &k->expected;
   int bytes = (int)sizeof(int32_t) * e->spilled;
@@ -28,7 +28,8 @@ static const char *compiled_otherwise(Arena *a, const Candidate *k, double ratio
   return NULL;
 }
 
-/* The reason that speaks most for itself: how it is compiled, or what the model takes to bind it. */
+/* The most likely reason: a property of the compiled code, or the resource that bounds the candidate according to the
+ * model. */
 static const char *reason(Arena *a, const Candidate *k, double ratio) {
   const char *compiled = compiled_otherwise(a, k, ratio);
   if (compiled)
@@ -38,7 +39,7 @@ static const char *reason(Arena *a, const Candidate *k, double ratio) {
   return arena_printf(a, "it takes %s to bind it, for %.0f %% of the time", k->expected.bound, 100 * k->expected.share);
 }
 
-/* What the middle one of those that were measured made of what was expected; *n is set to how many there are. */
+/* The median ratio of measured to predicted speeds; *n is set to the number of measured candidates. */
 static double middle_ratio(const SearchSpace *s, int *n) {
   double *all = ARENA_ARRAY(s->arena, double, s->n + 1);
   *n = 0;
@@ -48,7 +49,7 @@ static double middle_ratio(const SearchSpace *s, int *n) {
   return median(all, *n);
 }
 
-/* The words of that: is it the program, or this schedule, of which the model was off by `ratio`? */
+/* The text for this: was the model off by `ratio` for the whole program, or only for this schedule? */
 static const char *others(const SearchSpace *s, double ratio) {
   int n;
   double middle = middle_ratio(s, &n);

@@ -1,5 +1,5 @@
-/* driver/tune/tune-order.c: the order in which `stc tune` tries schedules: near the best ones so far, by what the
- * cost model expects, and some of all kinds because that may be wrong. */
+/* driver/tune/tune-order.c: the order in which `stc tune` tries schedules: near the best ones so far, by predicted
+ * speed, and some of all kinds because the prediction may be wrong. */
 #include "driver/tune/tune.h"
 
 #include <math.h>
@@ -8,10 +8,10 @@
 
 enum { LEADERS = 6, FAR = 1000, CROWDED = 3 };
 
-/* The part of the time left below which compiling something costs little. */
+/* Compiling is cheap if it takes less than this fraction of the remaining time. */
 static const double CHEAP = 0.1;
 
-/* How many places two candidates are apart on the axes of their row; FAR if that is not the same. */
+/* The distance of two candidates on the axes of their row, in steps; FAR if their rows differ. */
 static int distance(const Candidate *x, const Candidate *y) {
   int sum = 0;
   if (x->row != y->row || !x->row)
@@ -21,8 +21,8 @@ static int distance(const Candidate *x, const Candidate *y) {
   return sum;
 }
 
-/* How much speaks against taking `c` next: its distance from the nearest of the `n` best ones, those further behind
- * counting more. */
+/* The penalty of taking `c` next: its distance from the nearest of the `n` best ones, plus a penalty for the lower of
+ * these. */
 static int remoteness(const Candidate *c, Candidate *const *best, int n) {
   int least = FAR;
   for (int i = 0; i < n; i++) {
@@ -56,8 +56,7 @@ int space_best(const SearchSpace *s, int n, Candidate **out) {
   return found;
 }
 
-/* The candidates that others are to be near: the best ones, or if none is timed what the families give by themselves.
- */
+/* Finds the candidates near which others are chosen: the best ones, or the families' defaults if none is timed. */
 static int find_leaders(const SearchSpace *s, Candidate *out[LEADERS]) {
   int n = space_best(s, LEADERS, out);
   for (int i = 0; i < s->n && n < LEADERS; i++)
@@ -79,7 +78,7 @@ double space_expects(const SearchSpace *s, const Candidate *k) {
   return weights > 0 ? k->expected.gpts * exp(sum / weights) : k->expected.gpts;
 }
 
-/* What the model expects of the fastest of families' own candidates; 0: nothing. */
+/* The predicted speed of the fastest default of a family; 0: none is known. */
 static double own_expected(const SearchSpace *s) {
   double most = 0;
   for (int i = 0; i < s->n; i++)
@@ -88,7 +87,8 @@ static double own_expected(const SearchSpace *s) {
   return most;
 }
 
-/* Why candidate `k` is not worth compiling, as space_skip says; NULL if it is. own: what own_expected says. */
+/* The reason why candidate `k` is not worth compiling, as for space_skip; NULL if it is. own: the result of
+ * own_expected. */
 static const char *why_not(const SearchSpace *s, const Candidate *k, const SkipRule *rule, double own) {
   int spilled = 4 * (int)k->expected.spilled;
   bool early = !(rule->least > 0);
@@ -120,8 +120,8 @@ int space_skip(SearchSpace *s, const SkipRule *rule) {
   return skipped;
 }
 
-/* Is a candidate so near to `c` among the first `n` of `taken` that measuring one says much of the other? What families
- * give by themselves does not count: what is near that is to be looked at. */
+/* Is one of the first `n` of `taken` so near to `c` that measuring one tells much about the other? Families' defaults
+ * do not count, as candidates near them should be tried. */
 static bool is_crowded(const Candidate *c, Candidate *const *taken, int n) {
   for (int i = 0; i < n; i++)
     if (!taken[i]->own && distance(c, taken[i]) < CROWDED)
@@ -129,17 +129,16 @@ static bool is_crowded(const Candidate *c, Candidate *const *taken, int n) {
   return false;
 }
 
-/* A candidate to choose from, and how much speaks for it. */
+/* A candidate and its merit. */
 typedef struct Merit {
   Candidate *k;
   double merit;
 } Merit;
 
-/* How candidates are compared: by what speaks for them, those apart from others first or not, or by their order alone.
- */
+/* How candidates are compared: by merit, first those far from the taken ones; by merit; or only by their order. */
 typedef enum Choice { CHOICE_APART, CHOICE_MERIT, CHOICE_ANY } Choice;
 
-/* The best of the `n` that is not taken yet; NULL if there is none. */
+/* The best of the `n` candidates that is not taken yet; NULL if there is none. */
 static Candidate *next_of(const Merit *from, int n, Choice by, Candidate *const *taken, int ntaken) {
   const Merit *next = NULL;
   for (int i = 0; i < n; i++) {
@@ -152,7 +151,7 @@ static Candidate *next_of(const Merit *from, int n, Choice by, Candidate *const 
   return next ? next->k : by == CHOICE_APART ? next_of(from, n, CHOICE_MERIT, taken, ntaken) : NULL;
 }
 
-/* What speaks for waiting candidate `c`. */
+/* The merit of waiting candidate `c`. */
 static double merit(const SearchSpace *s, const Candidate *c, Candidate *const *leaders, int nleaders) {
   double cost = c->ops * s->op_cost, expected = c->lowered ? space_expects(s, c) : 0;
   if (c->own && (!c->lowered || cost <= CHEAP || !(expected > 0)))
@@ -160,7 +159,7 @@ static double merit(const SearchSpace *s, const Candidate *c, Candidate *const *
   return expected > 0 ? expected / (1 + cost) : -remoteness(c, leaders, nleaders);
 }
 
-/* Chooses up to `n` of the waiting candidates that are `lowered` or are not, as space_pool and space_choose say. */
+/* Chooses up to `n` of the waiting candidates with this `lowered`, as for space_pool and space_choose. */
 static int choose(const SearchSpace *s, bool lowered, int n, Candidate **out) {
   Candidate *leaders[LEADERS];
   Merit *from = ARENA_ARRAY(s->arena, Merit, s->n + 1);

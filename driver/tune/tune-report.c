@@ -1,5 +1,5 @@
-/* driver/tune/tune-report.c: what `stc tune` tried, as a table (CSV) and as a plot (SVG) of speed over time steps a
- * tile. */
+/* driver/tune/tune-report.c: the schedules that `stc tune` has tried, as a table (CSV) and as a plot (SVG) of speed
+ * over the steps of a tile. */
 #include "driver/explain/svg.h"
 #include "driver/files/files.h"
 #include "driver/tune/tune.h"
@@ -14,7 +14,7 @@ const char *candidate_state_name(CandidateState s) {
 
 /* ---------------------------------------------------------------- the log */
 
-/* A cell with quotes around it. */
+/* Writes a quoted cell. */
 static void write_quoted(FILE *to, const char *s) {
   fputc('"', to);
   for (; s && *s; s++) {
@@ -59,14 +59,14 @@ static const char *const colours[MOST_LINES] = {"#0072b2", "#d55e00", "#009e73",
                                                 "#e69f00", "#333333", "#8c564b", "#7f7f7f", "#9467bd"};
 static const char ink[] = "#222222", grey[] = "#777777";
 
-/* A line of the plot: the best speed at each T of a family with one choice of elements. */
+/* A line of the plot: the best speed for each T of a family with one choice of elements. */
 typedef struct Line {
   const char *label;
   FamilyId family;
   double at[MOST_T], best;
 } Line;
 
-/* The line called `label`, of that family, made if there is none. */
+/* The line called `label` of that family; makes it if there is none. */
 static Line *find_line(Arena *a, Line **lines, int *n, FamilyId family, const char *label) {
   for (int i = 0; i < *n; i++)
     if (strcmp((*lines)[i].label, label) == 0)
@@ -97,7 +97,7 @@ static Line *make_lines(Arena *a, const SearchSpace *s, int *n, int *most) {
   return lines;
 }
 
-/* Puts the best lines first. */
+/* Sorts the lines, best first. */
 static void sort_lines(Line *lines, int n) {
   for (int i = 1; i < n; i++)
     for (int k = i; k > 0 && lines[k].best > lines[k - 1].best; k--) {
@@ -107,7 +107,7 @@ static void sort_lines(Line *lines, int n) {
     }
 }
 
-/* A step of 1, 2 or 5 times a power of ten that cuts [0, most] into up to eight parts. */
+/* The distance of ticks: 1, 2 or 5 times a power of ten, so that [0, most] has up to eight intervals. */
 static double tick_step(double most) {
   double step = most > 0 ? pow(10, floor(log10(most / 8))) : 1;
   return most / step <= 8 ? step : most / step <= 16 ? 2 * step : most / step <= 40 ? 5 * step : 10 * step;
@@ -123,7 +123,7 @@ static double place_x(const Scale *s, double T) {
 }
 static double place_y(const Scale *s, double gpts) { return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * gpts / s->top; }
 
-/* Axes with ticks, numbers and words. */
+/* Writes axes with ticks, numbers and labels. */
 static void write_axes(FILE *to, Arena *a, const Scale *s, const char *title) {
   double step = tick_step(s->top), wide = svg_text_width(title, 14), room = WIDTH - LEFT - 10;
   int every = s->most_t > 40 ? 8 : s->most_t > 20 ? 4 : s->most_t > 10 ? 2 : 1;
@@ -144,14 +144,14 @@ static void write_axes(FILE *to, Arena *a, const Scale *s, const char *title) {
   svg_text(to, LEFT - 8, TOP - 8, 12, SVG_END, ink, "GPts/s");
 }
 
-/* Line number `i` of the legend, in the colour and style of the line that it names. */
+/* Writes line number `i` of the legend, in the colour and style of its line. */
 static void write_legend(FILE *to, const char *label, const char *colour, bool dash, int i) {
   int y = TOP + 10 + 20 * i;
   svg_line(to, WIDTH - RIGHT + 15, y, WIDTH - RIGHT + 40, y, colour, 2, dash);
   svg_text(to, WIDTH - RIGHT + 46, y + 4, 12, SVG_START, ink, label);
 }
 
-/* Line number `i` with its points; those of tiles that are not streamed are broken lines. */
+/* Writes line number `i` with its points; lines of tiles that are not streamed are broken. */
 static void write_line(FILE *to, const Scale *s, const Line *line, int i) {
   bool dash = !family_row(line->family)->streamed;
   int last = 0;
@@ -167,7 +167,7 @@ static void write_line(FILE *to, const Scale *s, const Line *line, int i) {
   write_legend(to, line->label, colours[i], dash, i);
 }
 
-/* A ring around the fastest point of the fastest line, with its speed. */
+/* Writes a ring around the fastest point of the fastest line, with its speed. */
 static void write_best(FILE *to, Arena *a, const Scale *s, const Line *best) {
   for (int t = 1; t < MOST_T; t++) {
     if (best->at[t] < best->best)
@@ -180,13 +180,13 @@ static void write_best(FILE *to, Arena *a, const Scale *s, const Line *best) {
   }
 }
 
-/* The speed of the naive schedule, which has no T to choose: a line across. */
+/* Writes the speed of the naive schedule, which has no T, as a horizontal line. */
 static void write_naive(FILE *to, Arena *a, const Scale *s, double speed, int row) {
   svg_line(to, LEFT, place_y(s, speed), WIDTH - RIGHT, place_y(s, speed), grey, 1.5, true);
   write_legend(to, arena_printf(a, "naive: %.4g", speed), grey, true, row);
 }
 
-/* Takes the line of the naive schedule out; its speed, 0 if there is none. */
+/* Removes the line of the naive schedule; returns its speed, or 0 if there is none. */
 static double take_naive(Line *lines, int *n) {
   double speed = 0;
   int kept = 0;

@@ -1,23 +1,23 @@
-/* driver/tune/tune-search.c: schedules tried on a device until the time is up. */
+/* driver/tune/tune-search.c: tries schedules on a device until the time is up. */
 #include "driver/tune/tune.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* KEPT: the best ones, whose trials stay open and are measured again at the end; a candidate whose first figure is
- * below HOPELESS of the best is not measured further, one expected to be below SLOWER of it is not compiled, and
- * neither is one that spills more than SPILLS bytes a thread, one that is too long, or by the model alone one below
- * OWN_PART of the fastest of families' own ones. RESERVE: the part of the time that is left for deciding. POOL:
- * candidates that the model is asked about, for each that is compiled. BATCH_PART: the part of the time left that an
- * assembler may take. */
+/* KEPT: the number of best candidates whose trials stay open and are measured again at the end. HOPELESS: a candidate
+ * whose first sample is below this fraction of the best is not measured further. SLOWER: a candidate whose predicted
+ * speed is below this fraction of the best is not compiled; neither is one that spills more than SPILLS bytes a thread,
+ * one that is too long, or one whose prediction by the model alone is below OWN_PART of that of the fastest default of
+ * a family. RESERVE: the fraction of the time for the decision. POOL: candidates that are lowered for each one that is
+ * compiled. BATCH_PART: the fraction of the remaining time that an assembler may take. */
 enum { KEPT = 5, LEAST_BATCH = 2, MOST_BATCH = 64, POOL = 12, SPILLS = 1024 };
 static const double HOPELESS = 0.6, SLOWER = 0.5, OWN_PART = 0.3, RESERVE = 0.15, BATCH_PART = 0.5, SAMPLE = 0.01,
                     FINAL_SAMPLE = 0.05;
 
 /* ---------------------------------------------------------------- one candidate */
 
-/* Notes what the trial of candidate `k` has come to. */
+/* Records the results of candidate `k`'s trial. */
 static void note(Search *t, Candidate *k) {
   const Trial *trial = k->trial;
   k->schedule = arena_strdup(t->arena, trial->schedule);
@@ -31,7 +31,7 @@ static void note(Search *t, Candidate *k) {
   k->T = trial->build ? trial->build->code.schedule.T : 1;
 }
 
-/* Ends candidate `k` with a state and the reason that its trial gives, or `why`. */
+/* Ends candidate `k` with a state and the reason: its trial's, or `why`. */
 static void finish(Search *t, Candidate *k, CandidateState state, const char *why) {
   if (k->trial)
     note(t, k);
@@ -44,10 +44,10 @@ static void finish(Search *t, Candidate *k, CandidateState state, const char *wh
     t->watch(t->user, t);
 }
 
-/* May more candidates be begun? */
+/* Is there time to begin more candidates? */
 static bool has_time(const Search *t) { return !stop_asked(t->stop) && clock_seconds() + t->pace / 2 < t->until; }
 
-/* The default, which is the first of all. */
+/* The default, which is the first candidate. */
 static Candidate *usual(const Search *t) { return &t->space.all[0]; }
 const Candidate *search_usual(const Search *t) { return t->space.n ? usual(t) : NULL; }
 
@@ -59,7 +59,7 @@ static void close_trial(Candidate *k) {
   k->trial = NULL;
 }
 
-/* Gives candidate `k` a trial. False, with the reason kept, if its options are none. */
+/* Opens a trial for candidate `k`. False, with the reason recorded, if its options are wrong. */
 static bool open_trial(Search *t, Candidate *k) {
   k->trial = ARENA_NEW(t->arena, Trial);
   if (trial_open(k->trial, t->subject, t->device_name, k->options) == STC_OK)
@@ -69,7 +69,7 @@ static bool open_trial(Search *t, Candidate *k) {
   return false;
 }
 
-/* Is another one known to come to the schedule of candidate `k`, so that there is nothing new to learn? */
+/* Does another candidate have the same schedule as `k`, so that measuring `k` tells nothing new? */
 static bool is_repeated(const Search *t, const Candidate *k) {
   for (int i = 0; i < t->space.n; i++) {
     const Candidate *other = &t->space.all[i];
@@ -79,7 +79,7 @@ static bool is_repeated(const Search *t, const Candidate *k) {
   return false;
 }
 
-/* Notes what is known of candidate `k` now that there is kernel IR, or ends it. */
+/* Records what is known about candidate `k` after lowering, or ends it. */
 static void note_lowered(Search *t, Candidate *k) {
   if (k->trial->messages.first[0]) {
     finish(t, k, CANDIDATE_REFUSED, NULL);
@@ -94,7 +94,7 @@ static void note_lowered(Search *t, Candidate *k) {
     finish(t, k, CANDIDATE_REFUSED, "the same schedule as another candidate");
 }
 
-/* Takes three samples of a candidate whose trial is ready for them. */
+/* Takes three samples of a candidate whose trial is ready. */
 static StcStatus take_samples(Candidate *k) {
   double gpts;
   StcStatus s = STC_OK;
@@ -106,14 +106,14 @@ static StcStatus take_samples(Candidate *k) {
   return s;
 }
 
-/* Is candidate `k` slower than as many as are kept? */
+/* Is candidate `k` slower than KEPT others? */
 static bool is_behind(const Search *t, const Candidate *k) {
   Candidate *best[KEPT];
   int n = space_best(&t->space, KEPT, best);
   return n == KEPT && k->gpts < best[n - 1]->gpts;
 }
 
-/* Times a candidate that is compiled; verifies it if it is among the best then. */
+/* Times a compiled candidate; verifies it if it is then among the best. */
 static StcStatus measure(Search *t, Candidate *k) {
   Trial *trial = k->trial;
   if (trial->kernel.local > SPILLS && !k->usual)
@@ -138,8 +138,8 @@ static StcStatus measure(Search *t, Candidate *k) {
   return s;
 }
 
-/* Closes all trials but those of the default, the `keep` best candidates and the `n` at `also`; with `keep` 0 that of
- * the default, too. */
+/* Closes all trials except those of the default, of the `keep` best candidates and of the `n` at `also`; with `keep` 0
+ * also that of the default. */
 static void close_others(Search *t, int keep, int n, Candidate *const *also) {
   Candidate *best[KEPT];
   int nbest = space_best(&t->space, keep, best);
@@ -154,8 +154,8 @@ static void close_others(Search *t, int keep, int n, Candidate *const *also) {
   }
 }
 
-/* After a failed launch the driver may refuse everything: then the device is let go with all that is on it, and taken
- * anew. */
+/* After a failed launch the driver may refuse everything: closes the device with all that is on it, and opens it again.
+ */
 static StcStatus revive(Search *t) {
   Workspace *w = t->device->w;
   if (device_works(t->device))
@@ -173,9 +173,8 @@ static StcStatus revive(Search *t) {
 
 /* ---------------------------------------------------------------- the search */
 
-/* Opens trials for those of the `n` candidates that have none; *sure is set to how many of them, the first ones, are
- * families' own, which without a model are tried in any case. Returns how many trials there are now, all at `trials`.
- */
+/* Opens trials for those of the `n` candidates that have none; *sure is set to the number of families' defaults among
+ * them, which come first and are tried in any case without a model. Returns the number of trials, all in `trials`. */
 static int open_trials(Search *t, int n, Candidate **from, Trial **trials, int *sure) {
   int open = 0;
   *sure = 0;
@@ -188,7 +187,7 @@ static int open_trials(Search *t, int n, Candidate **from, Trial **trials, int *
   return open;
 }
 
-/* Asks the model about candidates, as long as there is time. Returns how many there were. */
+/* Lowers candidates and computes the model's predictions, as long as there is time. Returns their number. */
 static int lower_pool(Search *t, int size) {
   Candidate *pool[POOL * MOST_BATCH];
   Trial *trials[POOL * MOST_BATCH];
@@ -202,13 +201,13 @@ static int lower_pool(Search *t, int size) {
   return n;
 }
 
-/* Tells that candidates are being compiled, or that they are not any more. */
+/* Tells the watcher that candidates are being compiled, or no more. */
 static void tell_compiling(const Search *t, bool on) {
   if (t->compiling_now)
     t->compiling_now(t->user, on);
 }
 
-/* trial_prepare as a crew's work for search `user`: by the assembler if there is one. */
+/* trial_prepare as a crew's work for search `user`: with the assembler if there is one. */
 static StcStatus prepare(Trial *trial, void *user) {
   Search *t = user;
   bool refused = false;
@@ -222,7 +221,7 @@ static StcStatus prepare(Trial *trial, void *user) {
   return s;
 }
 
-/* Notes what compiling the `n` candidates took, and so what an op costs of the time left. */
+/* Records the time of compiling the `n` candidates, and from it the fraction of the remaining time for an op. */
 static void note_pace(Search *t, int n, Candidate *const *batch) {
   for (int i = 0; i < n; i++) {
     const Trial *trial = batch[i]->trial;
@@ -233,14 +232,14 @@ static void note_pace(Search *t, int n, Candidate *const *batch) {
   }
 }
 
-/* The same, once more is known of the time. */
+/* Computes this fraction again, for the present time. */
 static void price_ops(Search *t) {
   double left = BATCH_PART * (t->until - clock_seconds());
   if (t->modelled && t->compiled > 0 && left > 0)
     t->space.op_cost = t->compiling / t->compiled / left;
 }
 
-/* Measures candidate `k` of a batch, which is compiled or was given up. */
+/* Measures candidate `k` of a batch, which is compiled or has failed. */
 static StcStatus measure_compiled(Search *t, Candidate *k) {
   if (k->trial->messages.first[0])
     finish(t, k, CANDIDATE_REFUSED, NULL);
@@ -277,7 +276,7 @@ static StcStatus try_batch(Search *t, int n, Candidate **batch) {
   return lost;
 }
 
-/* Compiles and measures the default before all others, however long that takes. */
+/* Compiles and measures the default before all others, regardless of the time. */
 static StcStatus try_usual(Search *t) {
   Candidate *k = usual(t);
   LowerFor what = {t->device, t->size};
@@ -296,7 +295,7 @@ static StcStatus try_usual(Search *t) {
   return lost;
 }
 
-/* Gives each family's own candidate its place among the others; drops the families that the program has not. */
+/* Finds the indices of each family's default; drops families that the program does not support. */
 static void place_families(Search *t) {
   for (int i = 0; i < t->space.n; i++) {
     Candidate *k = &t->space.all[i];
@@ -309,7 +308,7 @@ static void place_families(Search *t) {
   }
 }
 
-/* Is a family's own candidate still to be tried? */
+/* Is a family's default still to be tried? */
 static bool own_is_waiting(const Search *t) {
   for (int i = 0; i < t->space.n; i++)
     if (t->space.all[i].own && t->space.all[i].state == CANDIDATE_WAITING)
@@ -317,8 +316,7 @@ static bool own_is_waiting(const Search *t) {
   return false;
 }
 
-/* One round: some more are looked at, and those that most speaks for compiled and measured. False if there are no more.
- */
+/* One round: lowers some more candidates, and compiles and measures the most promising. False if there are no more. */
 static bool try_some(Search *t, int pool, int size, StcStatus *s) {
   Candidate *batch[MOST_BATCH];
   bool more = has_time(t) && lower_pool(t, pool) > 0;
@@ -333,8 +331,8 @@ static bool try_some(Search *t, int pool, int size, StcStatus *s) {
   return more || n > 0;
 }
 
-/* Tries candidates until there are none left or the time is up: first the default, then the families' own ones with
- * the best that are near them. */
+/* Tries candidates until there are none left or the time is up: first the default, then the families' defaults with the
+ * best candidates near them. */
 static StcStatus try_all(Search *t) {
   int size = crew_size(), own = 0;
   size = size < LEAST_BATCH ? LEAST_BATCH : size > MOST_BATCH ? MOST_BATCH : size;
@@ -352,8 +350,8 @@ static StcStatus try_all(Search *t) {
   return s;
 }
 
-/* Opens the trials of the `n` best ones that are not open any more, and gets all ready for a last measurement. Those of
- * which that fails are out, and those but the first two and the default for which there is no time. */
+/* Opens the trials of those of the `n` best that are closed, and prepares all for a last measurement. Those for which
+ * this fails are out; so are those for which there is no time, except the first two and the default. */
 static void start_finalists(Search *t, int n, Candidate *const *best, Contender *all) {
   Trial *trials[KEPT + 1];
   int open = 0;
@@ -371,7 +369,7 @@ static void start_finalists(Search *t, int n, Candidate *const *best, Contender 
   }
 }
 
-/* The candidates to decide between: the best ones, and the default wherever it is. Returns how many there are. */
+/* Finds the candidates for the decision: the best ones, and the default in any case. Returns their number. */
 static int finalists(const Search *t, Candidate *out[KEPT + 1]) {
   int n = space_best(&t->space, KEPT, out);
   bool there = usual(t)->state != CANDIDATE_TIMED;
@@ -382,7 +380,8 @@ static int finalists(const Search *t, Candidate *out[KEPT + 1]) {
   return n;
 }
 
-/* Differences of less are not worth anything; nor is what samples spread, of which this part counts. */
+/* LEAST_GAIN: smaller relative differences do not count; SPREAD_PART: nor do differences below this part of the spread
+ * of the samples. */
 static const double LEAST_GAIN = 0.005, SPREAD_PART = 1.0 / 3;
 
 int contest_winner(Contender *all, int n, int taken) {
@@ -403,7 +402,7 @@ int contest_winner(Contender *all, int n, int taken) {
   return all[winner].median - all[usual].median > (noise > least ? noise : least) ? winner : usual;
 }
 
-/* Measures the best ones again, in turns, some times at least and more often as long as there is time, and decides. */
+/* Measures the best ones again, in turns, at least some rounds and more as long as there is time, and decides. */
 static StcStatus decide(Search *t) {
   Candidate *best[KEPT + 1];
   Contender all[KEPT + 1];

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The options of the candidate at the places `at` of a row, or NULL if they are beyond the end of an axis, whose number
- * *beyond then is. */
+/* The options of the candidate with the indices `at` in a row; NULL if an index is beyond the end of an axis, whose
+ * number is then in *beyond. */
 static const char *options_at(Arena *a, const PlanAxes *row, const int *at, int *beyond) {
   Str s = {.arena = a};
   str_addf(&s, "-schedule=%s", family_name(row->family));
@@ -22,8 +22,7 @@ static const char *options_at(Arena *a, const PlanAxes *row, const int *at, int 
   return s.s;
 }
 
-/* Spreads the bits of a candidate's options: an order that has nothing to do with the table's, but is the same whenever
- * the tuner runs. */
+/* A hash of a candidate's options: it gives an order that is independent of the table's, and the same in all runs. */
 static uint64_t spread(const char *s) {
   uint64_t h = UINT64_C(14695981039346656037);
   for (; *s; s++)
@@ -31,7 +30,7 @@ static uint64_t spread(const char *s) {
   return h ^ h >> 29;
 }
 
-/* The first axis before number `axis` (PLAN_AXES: the last of all) that the row has; -1: there is none. */
+/* The last axis before number `axis` (PLAN_AXES: the last of all) that the row has; -1 if there is none. */
 static int axis_before(const PlanAxes *row, int axis) {
   for (axis--; axis >= 0 && !*row->values[axis];)
     axis--;
@@ -95,7 +94,7 @@ const char *schedule_option(Arena *a, const char *schedule, const char *name) {
   return arena_strndup(a, found, strcspn(found, " "));
 }
 
-/* How unlike two values are, "8x32" and "4x64": how often their numbers must be doubled or halved. */
+/* The difference of two values, "8x32" and "4x64": the number of doublings and halvings of their numbers. */
 static double unlikeness(const char *x, const char *y) {
   double sum = 0;
   while (*x && *y) {
@@ -110,7 +109,7 @@ static double unlikeness(const char *x, const char *y) {
   return sum;
 }
 
-/* The place among the values of an axis of that which is most like `value`. */
+/* The index of the value of an axis that is most like `value`. */
 static int nearest(Arena *a, const char *values, const char *value) {
   const char *v;
   double least = INFINITY;
@@ -125,7 +124,7 @@ static int nearest(Arena *a, const char *values, const char *value) {
   return best;
 }
 
-/* Is `row` for the tiles of schedule `schedule`, which may be of a kind that has a row of its own? */
+/* Does `row` have the kind of tiles of schedule `schedule`? Some kinds have a row of their own. */
 static bool has_tiles(Arena *a, const PlanAxes *row, const char *schedule) {
   const char *tiles = schedule_option(a, schedule, "-tiles="),
              *word = plan_axis_word(a, row->values[AXIS_TILES], 0, true);

@@ -1,4 +1,5 @@
-/* driver/tune/tune.c: `stc tune`: the fastest schedule of a program on a device, into the database. */
+/* driver/tune/tune.c: `stc tune`: finds the fastest schedule of a program on a device, and writes it into the database.
+ */
 #include "driver/cli/used/used.h"
 #include "driver/files/files.h"
 #include "driver/tune/tune.h"
@@ -14,16 +15,16 @@ enum { DEFAULT_SECONDS = 120 };
 typedef struct Tune {
   const Command *c;
   Workspace w;
-  Device device; /* stays open, so that the driver keeps what belongs to it */
+  Device device; /* stays open, so that the driver keeps its data */
   Subject subject;
   Search search;
   int64_t points;
   bool bar;
 } Tune;
 
-/* ---------------------------------------------------------------- telling */
+/* ---------------------------------------------------------------- progress */
 
-/* The bar, on a terminal. */
+/* Draws the progress bar, on a terminal. */
 static void draw(void *user, const Search *s) {
   const Tune *t = user;
   if (s->measured)
@@ -41,7 +42,7 @@ static void draw(void *user, const Search *s) {
   fflush(stderr);
 }
 
-/* Wipes the bar. */
+/* Clears the progress bar. */
 static void wipe(const Tune *t) {
   if (t->bar)
     fprintf(stderr, "\r\033[K");
@@ -57,8 +58,7 @@ static StcStatus store(Tune *t, const char *path, TuneEntry e) {
   return s;
 }
 
-/* "naive 12.1, overlap 30": the speed of what each family gives by itself, of those that were measured; the default's
- * counts as its family's. */
+/* The measured speeds of families' defaults, "naive 12.1, overlap 30"; the default counts for its family. */
 static const char *own_speeds(const Tune *t) {
   const SearchSpace *space = &t->search.space;
   Str s = {.arena = t->w.arena};
@@ -73,7 +73,7 @@ static const char *own_speeds(const Tune *t) {
   return s.s ? s.s : "none was measured";
 }
 
-/* What is to be known of the default beside the winner. */
+/* The text about the default in comparison with the winner. */
 static const char *beside_usual(const Tune *t) {
   const Candidate *u = search_usual(&t->search);
   if (u == t->search.best)
@@ -83,7 +83,7 @@ static const char *beside_usual(const Tune *t) {
   return arena_printf(t->w.arena, "the default could not be measured (%s)", u->why);
 }
 
-/* Prints where the model was off, of the winner and the default. */
+/* Prints where the model was off, for the winner and the default. */
 static void tell_of_model(const Tune *t) {
   const Candidate *best = t->search.best, *u = search_usual(&t->search);
   const char *notes[] = {tune_model_note(&t->search.space, best, best == u ? "the default" : "the fastest"),
@@ -132,7 +132,7 @@ static StcStatus write_files(Tune *t) {
   return s || !c->plot ? s : tune_write_plot(c->context, t->w.arena, &t->search.space, title, c->plot);
 }
 
-/* Does each file that is written have a name of its own, which is that of no file that is read? */
+/* Checks that no two output files have the same name, and that none is an input file. */
 static StcStatus check_files(const Tune *t) {
   const Command *c = t->c;
   UsedFiles used = {.arena = t->w.arena};
@@ -146,7 +146,7 @@ static StcStatus check_files(const Tune *t) {
   return used_check(c, &used);
 }
 
-/* What can be known before the program is read. */
+/* Checks all that can be checked before the program is read. */
 static StcStatus check_request(Tune *t) {
   const Command *c = t->c;
   if (c->scheduled)
@@ -191,7 +191,7 @@ static StcStatus open_program(Tune *t) {
   return check_files(t);
 }
 
-/* The last words of a search that was stopped. */
+/* Prints the last message of a search that was stopped. */
 static void say_stopped(void *user) {
   const Tune *t = user;
   int n = t->search.measured;
@@ -202,13 +202,13 @@ static void say_stopped(void *user) {
     context_error(t->c->context, "stopped; nothing was measured");
 }
 
-/* The same with what it leaves. */
+/* Prints that message and writes the files. */
 static void leave_stopped(void *user) {
   say_stopped(user);
   write_files(user);
 }
 
-/* Once something was measured Ctrl-C ends compilers at once, too, with that written. */
+/* After something was measured, Ctrl-C also ends compilers at once, and the results are written. */
 static void allow_ending(void *user, bool on) {
   const Tune *t = user;
   const Ending soon = {0.2, leave_stopped, user};
@@ -216,7 +216,7 @@ static void allow_ending(void *user, bool on) {
     ending_allow(on ? &soon : NULL);
 }
 
-/* All of it. Ctrl-C ends all at once until there is something measured to be kept. */
+/* Runs the command. Ctrl-C ends it at once until there are measurements to keep. */
 static StcStatus tune_guarded(void *arg) {
   Tune *t = arg;
   const Ending soon = {0.2, say_stopped, t};

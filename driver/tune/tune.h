@@ -1,12 +1,12 @@
 /* driver/tune/tune.h: `stc tune`.
  *
  *   tune-space.c   the schedules that may be tried, out of the planner's table (passes/plan/axes.def)
- *   tune-order.c   in which order they are, by what was measured and what the model expects
+ *   tune-order.c   their order, by measured and by predicted speeds
  *   tune-search.c  trying them
  *   tune.c         the command
- *   tune-model.c   of which schedules the cost model was off
+ *   tune-model.c   notes on schedules for which the cost model was far off
  *   tune-report.c  the log (CSV) and the plot (SVG) of what was tried
- *   tune-entry.c   what goes into the database (tune-db.h)
+ *   tune-entry.c   the entry for the database (tune-db.h)
  */
 #ifndef STC_DRIVER_TUNE_H
 #define STC_DRIVER_TUNE_H
@@ -17,12 +17,13 @@
 
 #include <stdatomic.h>
 
-/* The most rounds in which the best ones are measured in turns, and the least where there is more than one. */
+/* FINAL_SAMPLES: the most rounds in which the best candidates are measured in turns; LEAST_SAMPLES: the fewest, if
+ * there is more than one candidate. */
 enum { FINAL_SAMPLES = 5, LEAST_SAMPLES = 3 };
 
 /* ---------------------------------------------------------------- the space: tune-space.c */
 
-/* How far a candidate has got, and why no further. Skipped: by what the model expects. */
+/* The state of a candidate. Skipped: because of the model's prediction. */
 typedef enum CandidateState {
   CANDIDATE_WAITING,
   CANDIDATE_REFUSED,
@@ -33,22 +34,22 @@ typedef enum CandidateState {
   CANDIDATE_TIMED
 } CandidateState;
 
-/* A schedule to be tried. usual: the default, what is taken where no schedule is given; family: FAMILY_AUTO
- * until that is lowered. own: what the family gives by itself. at: the place on each axis of the row; row NULL: none
- * yet. gpts: the best sample, 0: none, or of something wrong. */
+/* A schedule to be tried. usual: the default, which is used if no schedule is given; its family is FAMILY_AUTO until it
+ * is lowered. own: the default of its family. at: the index on each axis of the row; row NULL: not known yet. gpts: the
+ * best sample; 0: none, or the results were wrong. */
 typedef struct Candidate {
   FamilyId family;
   const char *options;
   bool usual, own;
   const PlanAxes *row;
   int at[PLAN_AXES];
-  uint64_t order; /* the order in which candidates are taken that nothing speaks for */
+  uint64_t order; /* the order in which candidates are tried if nothing else decides */
   CandidateState state;
-  bool lowered;               /* there was kernel IR of it: schedule and expected are known */
-  const char *why, *schedule; /* the reason; what the options came to */
-  const char *plan;           /* as the text of a plan; NULL: not known */
+  bool lowered;               /* it has had kernel IR: schedule and expected are known */
+  const char *why, *schedule; /* the reason; the resolved options */
+  const char *plan;           /* the text of its plan; NULL: not known */
   int T;
-  Expected expected; /* gpts 0: the model says nothing */
+  Expected expected; /* gpts 0: the model makes no prediction */
   int ops;           /* of the kernel IR */
   double gpts;
   KernelInfo kernel;
@@ -56,8 +57,8 @@ typedef struct Candidate {
   Trial *trial; /* open, or NULL */
 } Candidate;
 
-/* All candidates, of which the first is the default. op_cost: the part of the time left that compiling an op of kernel
- * IR takes, 0: not known. */
+/* All candidates; the first is the default. op_cost: the fraction of the remaining time that compiling an op of kernel
+ * IR takes; 0: not known. */
 typedef struct SearchSpace {
   Arena *arena;
   int n;
@@ -65,9 +66,9 @@ typedef struct SearchSpace {
   double op_cost;
 } SearchSpace;
 
-/* The candidates for programs of that rank: the default, then what each family gives by itself, then all others. */
+/* Fills in the candidates for programs of that rank: the default, then the default of each family, then all others. */
 void space_fill(SearchSpace *s, Arena *a, int rank, bool simt);
-/* Gives candidate `k`, what its family gives by itself, the row and the places on its axes that are nearest to its
+/* Sets the row and the indices on its axes of candidate `k`, the default of its family, to those nearest to its
  * schedule. */
 void space_place(const SearchSpace *s, Candidate *k);
 /* Marks all waiting candidates of a family as refused. */
@@ -77,38 +78,39 @@ const char *schedule_option(Arena *a, const char *schedule, const char *name);
 
 /* ---------------------------------------------------------------- the order: tune-order.c */
 
-/* The `n` fastest, fastest first. Returns how many there are. */
+/* Finds the `n` fastest candidates, fastest first. Returns their number. */
 int space_best(const SearchSpace *s, int n, Candidate **out);
-/* Chooses up to `n` waiting candidates that are not lowered: families' own ones, then three quarters nearest to the
- * best ones so far (to families' own if none is timed), then any. Returns how many. */
+/* Chooses up to `n` waiting candidates that are not lowered: first families' defaults, then for three quarters of the
+ * others those nearest to the best so far (to families' defaults if none is timed), then any. Returns their number. */
 int space_pool(const SearchSpace *s, int n, Candidate **out);
-/* Chooses up to `n` waiting candidates that are lowered: families' own ones that take little of the time left, then
- * three quarters that are expected to be fastest for the time that compiling them takes (nearest to the best ones where
- * the model says nothing), apart from each other if there are such, then any. */
+/* Chooses up to `n` waiting candidates that are lowered: first families' defaults that need little of the remaining
+ * time; then for three quarters of the others those with the best predicted speed for their compile time (those nearest
+ * to the best if the model makes no prediction), preferably far from each other; then any. */
 int space_choose(const SearchSpace *s, int n, Candidate **out);
-/* What is not worth compiling: expected to spill more bytes a thread than `spills`; of more ops than `ops`, or than
- * there is time for; expected to be slower than `least`, or where that is 0, because nothing is measured yet, by the
- * model alone to be below `part` of the fastest of families' own ones. */
+/* Candidates that are not worth compiling: with a predicted spilling of more than `spills` bytes a thread; with more
+ * ops than `ops`, or than the remaining time allows; with a predicted speed below `least`, or if that is 0, because
+ * nothing is measured yet, with a prediction by the model alone below `part` of that of the fastest default of a
+ * family. */
 typedef struct SkipRule {
   int spills, ops;
   double least, part;
 } SkipRule;
-/* Marks the waiting candidates as skipped that are lowered and for which that is so; of families' own ones only those
- * that are too long, and slow ones if compiling them takes long: while nothing is measured, more than a third of `ops`,
- * then more than a tenth of the time left. Returns how many. */
+/* Marks the waiting, lowered candidates to which the rule applies as skipped. Families' defaults are skipped only if
+ * they are too long, or if they are slow and take long to compile: more than a third of `ops` while nothing is
+ * measured, later more than a tenth of the remaining time. Returns their number. */
 int space_skip(SearchSpace *s, const SkipRule *rule);
-/* The speed that the model expects of `k`, times what those measured near it were faster than expected. 0: not known.
- */
+/* The model's prediction for `k`, corrected by the ratio of measured to predicted speeds of candidates near it. 0: not
+ * known. */
 double space_expects(const SearchSpace *s, const Candidate *k);
 
 /* ---------------------------------------------------------------- the search: tune-search.c */
 
 /* A search for the fastest schedule of a subject on a device, for a grid of that size. device is open, and may be
- * opened anew. watch is called after each candidate, and compiling_now
- * before and after several threads compile candidates: meanwhile nothing in here changes but assembler_refused. It ends
- * after `seconds`, or as much later as a candidate takes that was begun before. The default is compiled and measured
- * first, in any case; without a model what the families give by themselves is, too. The winner is the default, unless
- * another one is faster by more than noise when both are measured in turns. */
+ * opened again. watch is called after each candidate, and compiling_now before and after several threads compile
+ * candidates; meanwhile nothing in this struct changes except assembler_refused. The search ends after `seconds`, or
+ * when the candidate that was begun before has finished. The default is compiled and measured first, in any case;
+ * without a model so are the families' defaults. The winner is the default, unless another candidate is faster by more
+ * than noise when both are measured in turns. */
 typedef struct Search Search;
 struct Search {
   Arena *arena;
@@ -121,31 +123,32 @@ struct Search {
   void (*watch)(void *user, const Search *s);
   void (*compiling_now)(void *user, bool on);
   void *user;
-  double start, until;   /* until: when no more candidates are begun, so that there is time to decide */
-  double batch_until;    /* when an assembler that works for the current batch is ended */
-  bool no_assembler;     /* none is to be asked */
-  const char *assembler; /* where it is; NULL: there is none, or the driver does not take what it makes */
+  double start, until;   /* until: no candidates are begun later, to leave time for the decision */
+  double batch_until;    /* when an assembler for the current batch is ended */
+  bool no_assembler;     /* do not run one */
+  const char *assembler; /* its path; NULL: there is none, or the driver refuses its code */
   atomic_bool assembler_refused;
   double pace;                /* seconds that compiling the last batch took */
   bool modelled;              /* does the model know the device? */
-  double compiling, compiled; /* seconds that went into compiling, and ops of what was compiled */
+  double compiling, compiled; /* seconds of compiling, and ops of the compiled code */
   SearchSpace space;
   int tried, measured;
-  const Candidate *best; /* the winner in the end; NULL: none could be measured */
+  const Candidate *best; /* the winner at the end; NULL: none could be measured */
 };
-/* STC_DEVICE without a message if best is NULL in the end. Close the search even after an error. */
+/* STC_DEVICE without a message if best is NULL at the end. The caller closes the search even after an error. */
 StcStatus search_run(Search *s);
 void search_close(Search *s);
 /* The default of a search. */
 const Candidate *search_usual(const Search *s);
 
-/* What measuring several in turns gave one of them. out: it is of no use; median and spread, most - least, are set. */
+/* The measurements of one candidate that is measured in turns with others. out: it failed, or there is no time for it;
+ * contest_winner sets median and spread, which is the largest minus the smallest sample. */
 typedef struct Contender {
   bool usual, out;
   double samples[FINAL_SAMPLES], median, spread;
 } Contender;
-/* The number of the one to take after `taken` rounds: the one with the highest median, but the default if that is among
- * them and not slower by more than noise. -1: all are out. */
+/* The number of the winner after `taken` rounds: the candidate with the highest median, or the default if it takes part
+ * and is not slower by more than noise. -1: all are out. */
 int contest_winner(Contender *all, int n, int taken);
 
 /* ---------------------------------------------------------------- the cost model: tune-model.c */

@@ -54,7 +54,7 @@ const char *tune_path_user(Arena *a) {
 
 /* ---------------------------------------------------------------- reading */
 
-/* The members of an entry that are strings, and where they are kept. */
+/* The members of an entry that are strings, and their offsets. */
 typedef struct EntryText {
   const char *name;
   size_t offset;
@@ -68,10 +68,10 @@ static const EntryText texts[] = {
 };
 enum { TEXTS = sizeof texts / sizeof texts[0] };
 
-/* The place of member `i` in an entry. */
+/* The address of member `i` in an entry. */
 static const char **text_at(TuneEntry *e, int i) { return (const char **)(void *)((char *)e + texts[i].offset); }
 
-/* What to do about a file that is no database. */
+/* The advice for a file that is not a database. */
 static const char cure[] = "remove the file, or run with --no-tune-db";
 
 /* Reads entry number `i`. */
@@ -132,9 +132,9 @@ StcStatus tune_db_read(Workspace *w, const char *path, TuneDb *out) {
   return s;
 }
 
-/* ---------------------------------------------------------------- finding and writing */
+/* ---------------------------------------------------------------- searching and writing */
 
-/* Do two entries stand for the same thing, of the same version? */
+/* Do two entries have the same key and version? */
 static bool same_key(const TuneEntry *x, const TuneEntry *y) {
   return strcmp(x->key.program, y->key.program) == 0 && strcmp(x->key.size, y->key.size) == 0 &&
          strcmp(x->key.device, y->key.device) == 0 && strcmp(x->key.cpu, y->key.cpu) == 0 &&
@@ -161,7 +161,7 @@ const TuneEntry *tune_db_find(const TuneDb *db, const TuneKey *key) {
   return NULL;
 }
 
-/* Makes the folders that `path` lies in. */
+/* Makes the folders above `path`. */
 static void make_folders(const char *path) {
   char folder[4096];
   snprintf(folder, sizeof folder, "%s", path);

@@ -1,11 +1,11 @@
-/* driver/tune/db/tune-use.c: `stc` and `stc run` take a schedule from the database of `stc tune` when the command line
- * says nothing of one. */
+/* driver/tune/db/tune-use.c: `stc` and `stc run` take a schedule from the database of `stc tune` if the command line
+ * gives none. */
 #include "driver/tune/db/tune-db.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What looking an entry up needs. */
+/* The data for looking up an entry. */
 typedef struct Lookup {
   const Command *c;
   StcProgram *program;
@@ -16,7 +16,7 @@ typedef struct Lookup {
   Workspace w;
 } Lookup;
 
-/* Fills in the device's part of the key. */
+/* Sets the device's part of the key. */
 static StcStatus find_device(Lookup *l) {
   StcProgram *p = l->program;
   Device d = {0};
@@ -37,7 +37,7 @@ static StcStatus find_device(Lookup *l) {
   return s;
 }
 
-/* Has the database an entry of this version for the program? Only then the device is looked at. */
+/* Does the database have an entry of this version for the program? Only then is the device opened. */
 static bool has_program(const TuneDb *db, const char *program) {
   for (int i = 0; i < db->n; i++)
     if (strcmp(db->entries[i].key.program, program) == 0 && strcmp(db->entries[i].version, stc_version()) == 0)
@@ -45,7 +45,7 @@ static bool has_program(const TuneDb *db, const char *program) {
   return false;
 }
 
-/* Looks into the file. */
+/* Looks for an entry in the file. */
 static StcStatus look(Lookup *l, const char *path) {
   TuneDb db;
   if (!path || l->entry)
@@ -77,7 +77,7 @@ static StcStatus lookup_guarded(void *arg) {
   return s ? s : look(l, tune_path_user(c->arena));
 }
 
-/* The program with the entry's schedule. */
+/* Compiles the program with the entry's schedule. */
 static StcStatus recompile(Lookup *l, StcProgram **p) {
   StcOptions o = l->c->options;
   StcProgram *tuned;
