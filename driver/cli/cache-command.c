@@ -1,5 +1,5 @@
-/* driver/cli/cache-command.c: `stc cache`: compiled kernels on disk: those that NVIDIA's driver keeps, and those for
- * this CPU. */
+/* driver/cli/cache-command.c: `stc cache`: lists and clears the caches of compiled kernels on disk: that of NVIDIA's
+ * driver, and that for this CPU. */
 #include "driver/cli/options/command.h"
 #include "driver/device/code-cache.h"
 #include "driver/device/object-cache.h"
@@ -8,7 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Says what is in `folder`, clearing it first if that was asked for. `why`: why nothing is taken from it, or NULL. */
+/* Prints the contents of `folder`; clears it first if that was requested. `why`: the reason why the folder is not used,
+ * or NULL. */
 static StcStatus show(const Command *c, const char *folder, const char *why) {
   int files;
   int64_t bytes;
@@ -24,7 +25,7 @@ static StcStatus show(const Command *c, const char *folder, const char *why) {
   return printed < 0 ? STC_IO : STC_OK;
 }
 
-/* The folder of NVIDIA's driver. */
+/* Prints the folder of NVIDIA's driver. */
 static StcStatus show_code(const Command *c, const char *own) {
   const char *theirs = code_cache_theirs(c->arena);
   if (!theirs || !c->clear)

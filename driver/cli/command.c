@@ -1,4 +1,4 @@
-/* driver/cli/command.c: `stc FILE`: compiling to files. */
+/* driver/cli/command.c: `stc FILE`: compiles to files. */
 #include "driver/artifact/artifact.h"
 #include "driver/cli/used/used.h"
 #include "driver/files/files.h"
@@ -9,27 +9,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What -emit= takes: the rows of StcEmit by name, then manifest and header, and what callers of the host artifact in
- * other languages need, and the plan. */
+/* The values of -emit=: the rows of StcEmit by name, then manifest and header, outputs for callers of the host artifact
+ * in other languages, and the plan. */
 const char *const emit_names[] = {"ast",    "sir",     "kir", "llvm", "asm",      "obj", "manifest",
                                   "header", "fortran", "so",  "plan", "launcher", NULL};
 enum { EMIT_MANIFEST = STC_EMIT_OBJ + 1, EMIT_HEADER, EMIT_FORTRAN, EMIT_SO, EMIT_PLAN, EMIT_LAUNCHER, EMIT_UNKNOWN };
 
-/* What stands before a name that is asked of the backward program in place of the program itself. */
+/* The prefix of a value that selects the backward program in place of the program itself. */
 static const char of_backward[] = "back.";
 
-/* Is that asked for? */
+/* Does the value of -emit= have this prefix? */
 static bool is_of_backward(const Command *c) {
   return c->emit && strncmp(c->emit, of_backward, strlen(of_backward)) == 0;
 }
 
-/* The name without it. */
+/* The value without the prefix. */
 static const char *behind_prefix(const char *name) {
   return strncmp(name, of_backward, strlen(of_backward)) == 0 ? name + strlen(of_backward) : name;
 }
 
-/* The number of the name, EMIT_UNKNOWN if there is none such. The backward program has no text, and so no syntax tree.
- */
+/* The number of the value; EMIT_UNKNOWN if there is none. The backward program has no text, and so no syntax tree. */
 static int find_emit(const char *name) {
   const char *own = behind_prefix(name);
   int i = 0;
@@ -40,7 +39,7 @@ static int find_emit(const char *name) {
   return i;
 }
 
-/* The bytes of one kind of output that the program, or its backward program, is made into. */
+/* Makes the bytes of one kind of output of the program, or of its backward program. */
 static StcStatus emit_bytes(const Command *c, StcProgram *p, int what, const char **bytes, size_t *size) {
   StcStatus s;
   p = is_of_backward(c) ? p->backward : p;
@@ -55,14 +54,14 @@ static StcStatus emit_bytes(const Command *c, StcProgram *p, int what, const cha
   return s;
 }
 
-/* `path` with its ending (if it has one) replaced. */
+/* `path` with its extension, if any, replaced. */
 static const char *with_ending(Arena *a, const char *path, const char *ending) {
   const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path, *dot = strrchr(base, '.');
   size_t n = dot && dot > base ? (size_t)(dot - path) : strlen(path);
   return arena_printf(a, "%.*s.%s", (int)n, path, ending);
 }
 
-/* What a command writes: a file and its bytes; kind: of emit_names, EMIT_RULE, or EMIT_BACKWARD and
+/* An output of the command: a file and its bytes. kind: a number of emit_names, EMIT_RULE, or EMIT_BACKWARD and
  * EMIT_BACKWARD_HEADER: the artifact of the backward program, and its header. */
 enum { EMIT_RULE = EMIT_UNKNOWN + 1, EMIT_BACKWARD, EMIT_BACKWARD_HEADER, MOST_FILES = 6 };
 typedef struct Output {
@@ -70,7 +69,7 @@ typedef struct Output {
   const char *path;
 } Output;
 
-/* All files of a command, in order; those before a rule are what it is about. */
+/* All files of a command, in order; a rule is about the files before it. */
 typedef struct OutputList {
   int n;
   Output file[MOST_FILES];
@@ -79,14 +78,14 @@ typedef struct OutputList {
 /* Adds a file. */
 static void add_output(OutputList *l, int kind, const char *path) { l->file[l->n++] = (Output){kind, path}; }
 
-/* Adds the rule for make, if one is asked for: beside the first file, unless -MF names it. */
+/* Adds the rule for make, if it is requested: beside the first file, or under the name that -MF gives. */
 static void add_rule(const Command *c, OutputList *l) {
   if (!c->depend && !c->depfile)
     return;
   add_output(l, EMIT_RULE, c->depfile ? c->depfile : with_ending(c->arena, l->file[0].path, "d"));
 }
 
-/* The bytes of output number `i`. */
+/* Makes the bytes of output number `i`. */
 static StcStatus output_bytes(const Command *c, StcProgram *p, const OutputList *l, int i, const char **bytes,
                               size_t *size) {
   const char *paths[MOST_FILES];
@@ -105,14 +104,14 @@ static StcStatus output_bytes(const Command *c, StcProgram *p, const OutputList 
   return s || *bytes ? s : STC_USAGE;
 }
 
-/* -v: what kernels there are, if any were made. */
+/* -v: prints the kernels, if any were made. */
 static void remark_kernels(const Command *c, StcProgram *p) {
   if (p->kernels)
     context_remark(c->context, "kernels for %s %s: %s", target_info(p->target)->name, target_info(p->target)->cpu,
                    schedule_describe(p->w.arena, p->kernels, &p->resolved));
 }
 
-/* Puts all files in place, or none. */
+/* Renames all files to their names, or none. */
 static StcStatus place_all(const Command *c, const OutputList *l, const char *const *bytes, const size_t *sizes) {
   OutFile files[MOST_FILES];
   StcStatus s = STC_OK;
@@ -131,7 +130,7 @@ static StcStatus place_all(const Command *c, const OutputList *l, const char *co
   return s;
 }
 
-/* Makes all files, and then writes them; Ctrl-C comes before they are put in place, or too late. */
+/* Makes all files, and then writes them; Ctrl-C has an effect only until they are renamed. */
 static StcStatus write_all(const Command *c, StcProgram *p, const OutputList *l) {
   const char *bytes[MOST_FILES];
   size_t sizes[MOST_FILES];
@@ -145,7 +144,7 @@ static StcStatus write_all(const Command *c, StcProgram *p, const OutputList *l)
   return place_all(c, l, bytes, sizes);
 }
 
-/* Can all files be written? Asked before code is made. */
+/* Checks that all files can be written, before code is made. */
 static StcStatus probe_all(const Command *c, const OutputList *l) {
   for (int i = 0; i < l->n; i++)
     if (!file_probe(c->context, l->file[i].path))
@@ -153,7 +152,7 @@ static StcStatus probe_all(const Command *c, const OutputList *l) {
   return STC_OK;
 }
 
-/* What an output is, for messages. */
+/* The description of an output, for messages. */
 static const char *output_what(const Command *c, const OutputList *l, int i) {
   int kind = l->file[i].kind;
   return kind == EMIT_RULE                 ? c->depfile ? "-MF" : "-MD; name the rule's file with -MF"
@@ -164,7 +163,7 @@ static const char *output_what(const Command *c, const OutputList *l, int i) {
                                            : "the header beside the artifact";
 }
 
-/* Does each output have a file of its own, that is none of what is read? */
+/* Checks that no two outputs have the same file, and that none is an input file. */
 static StcStatus check_outputs(const Command *c, const StcProgram *p, const OutputList *l) {
   UsedFiles used = {.arena = c->arena};
   used_add_inputs(&used, c);
@@ -174,7 +173,7 @@ static StcStatus check_outputs(const Command *c, const StcProgram *p, const Outp
   return used_check(c, &used);
 }
 
-/* The files of -emit=WHAT: one, to stdout or -o, and a rule. */
+/* Lists the files of -emit=WHAT: one, to stdout or -o, and a rule. */
 static StcStatus list_one(const Command *c, OutputList *l) {
   int what = find_emit(c->emit);
   const char *to = c->out ? c->out : "-";
@@ -188,7 +187,7 @@ static StcStatus list_one(const Command *c, OutputList *l) {
   return STC_OK;
 }
 
-/* The ending of the artifact whose manifest is the file `path`; NULL: it is no manifest. */
+/* The extension of the artifact whose manifest is the file `path`; NULL: it is not a manifest. */
 static const char *artifact_of_manifest(Arena *a, const char *path) {
   struct stat st;
   json_t *o = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? json_load_file(path, 0, NULL) : NULL;
@@ -199,7 +198,7 @@ static const char *artifact_of_manifest(Arena *a, const char *path) {
   return suffix;
 }
 
-/* The manifest `json` of artifact `out` must not replace that of another one that is there. */
+/* Checks that the manifest `json` of artifact `out` does not replace an existing one of another artifact. */
 static StcStatus check_manifest(const Command *c, const char *out, const char *json, const char *suffix) {
   const char *other = artifact_of_manifest(c->arena, json);
   const char *path = other && strcmp(other, suffix) != 0 ? with_ending(c->arena, out, other) : NULL;
@@ -212,7 +211,7 @@ static StcStatus check_manifest(const Command *c, const char *out, const char *j
          STC_USAGE;
 }
 
-/* The artifact, its manifest, and on the host its header. */
+/* Lists the artifact, its manifest, and on the host its header. */
 static StcStatus list_artifact(const Command *c, StcProgram *p, OutputList *l) {
   const char *suffix = stc_program_suffix(p);
   if (!suffix)
@@ -238,8 +237,8 @@ static StcStatus list_artifact(const Command *c, StcProgram *p, OutputList *l) {
   return check_manifest(c, out, json, suffix);
 }
 
-/* The artifact of the backward program, `path`, must not replace that of another program, whose manifest is beside it:
- * that of p.back.stn, where this one is of p.stn. */
+/* Checks that the artifact of the backward program, `path`, does not replace that of another program, whose manifest is
+ * beside it: p.back.stn, where the present program is p.stn. */
 static StcStatus check_backward(const Command *c, const char *out, const char *path, const char *suffix) {
   const char *json = with_ending(c->arena, out, "back.json"), *other = artifact_of_manifest(c->arena, json);
   if (!other || strcmp(other, suffix) != 0)
@@ -251,8 +250,8 @@ static StcStatus check_backward(const Command *c, const char *out, const char *p
          STC_USAGE;
 }
 
-/* Adds the artifact of the backward program, if there is one, behind the artifact, and on the host its header. Only
- * once the program is final. */
+/* Adds the artifact of the backward program, if there is one, after the artifact, and on the host its header. Only
+ * after the program is final. */
 static StcStatus list_backward(const Command *c, StcProgram *p, OutputList *l) {
   StcProgram *backward;
   StcStatus s = stc_program_backward(p, &backward);
@@ -272,7 +271,7 @@ static StcStatus list_backward(const Command *c, StcProgram *p, OutputList *l) {
   return s ? s : probe_all(c, l);
 }
 
-/* Is this the standard output, a terminal, and `bytes` no text? */
+/* Reports an error if `bytes` are not text and go to a terminal as the standard output. */
 static StcStatus check_terminal(const Command *c, StcProgram *p, const OutputList *l) {
   const char *bytes;
   size_t size;
@@ -301,13 +300,13 @@ static StcStatus emit(const Command *c, StcProgram *p, OutputList *l) {
   return !s && l->n > 1 && !file_write(c->context, l->file[1].path, text, size) ? STC_IO : s;
 }
 
-/* The last words of a command that was stopped before it had made anything. */
+/* Prints the last message of a command that was stopped before it had made anything. */
 static void say_stopped(void *user) {
   const Command *c = user;
   context_error(c->context, "stopped; no file was written");
 }
 
-/* Makes the backward program that -emit=back.WHAT is of. Only once the program is final. */
+/* Makes the backward program for -emit=back.WHAT. Only after the program is final. */
 static StcStatus make_backward(const Command *c, StcProgram *p) {
   StcProgram *backward;
   StcStatus s = stc_program_backward(p, &backward);
@@ -320,7 +319,7 @@ static StcStatus make_backward(const Command *c, StcProgram *p) {
   return s;
 }
 
-/* Reads the program, and makes and writes what is asked for. */
+/* Reads the program, and makes and writes the requested files. */
 static StcStatus compile(const Command *c) {
   StcProgram *p;
   if (c->emit && find_emit(c->emit) == EMIT_UNKNOWN) {

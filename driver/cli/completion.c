@@ -1,14 +1,14 @@
-/* driver/cli/completion.c: `stc completion SHELL`: the scripts with which bash, zsh and fish complete the command
- * line. */
+/* driver/cli/completion.c: `stc completion SHELL`: prints the scripts with which bash, zsh and fish complete the
+ * command line. */
 #include "driver/cli/options/options.h"
 #include "driver/data/writer.h"
 
 #include <string.h>
 
-/* The words that stand for a file in a list of values. */
+/* The word for a file in a list of values. */
 static const char FILES[] = "FILE";
 
-/* The values of options that have names, as words with blanks between them; what is made of tables is not in here. */
+/* The named values of options, as words separated by blanks; values that come from tables are not here. */
 static const char *const named_values[][2] = {
     {"freal", "f32 f64"},         {"O", "0 1 2 3"},
     {"fcheck", "finite bounds"},  {"time", "kernels"},
@@ -16,7 +16,7 @@ static const char *const named_values[][2] = {
     {"format", "text json"},
 };
 
-/* What may stand behind the option: words with blanks between them in the arena, FILES, or NULL. */
+/* The possible values of the option: words separated by blanks in the arena, FILES, or NULL. */
 static const char *values(Arena *a, const OptionRow *row) {
   Str s = {.arena = a};
   for (size_t i = 0; i < sizeof named_values / sizeof named_values[0]; i++)
@@ -42,7 +42,7 @@ static const char *values(Arena *a, const OptionRow *row) {
   return s.s ? s.s : row->takes != TAKES_NOTHING && (strstr(row->usage, "FILE") || row->name[0] == 'o') ? FILES : NULL;
 }
 
-/* The option as it is typed, up to where its value begins: "-march=", "--in", "-D". */
+/* The option as it is typed, up to the start of its value: "-march=", "--in", "-D". */
 static const char *typed(Arena *a, const OptionRow *row) {
   const char *dash = row->usage[1] == '-' ? "--" : "-";
   const char *behind = row->usage + strlen(dash) + strlen(row->name);
@@ -51,7 +51,7 @@ static const char *typed(Arena *a, const OptionRow *row) {
 
 /* ---------------------------------------------------------------- bash */
 
-/* The function that says what may stand behind an option that takes a value. */
+/* Prints the function that lists the values of an option. */
 static void bash_values(FILE *to, Arena *a) {
   fputs("# Sets `words` to what may stand behind option $1; `files` where that is a file; 1: it takes no value.\n"
         "_stc_values() {\n  case $1 in\n",
@@ -66,7 +66,7 @@ static void bash_values(FILE *to, Arena *a) {
   fputs("    *) return 1 ;;\n  esac\n}\n\n", to);
 }
 
-/* The options of each command. */
+/* Prints the options of each command. */
 static void bash_options(FILE *to, Arena *a) {
   fputs("# Sets `words` to the options of command $1.\n_stc_options() {\n  case $1 in\n", to);
   for (const CommandRow *c = command_rows; c->word; c++) {
@@ -83,7 +83,7 @@ static void bash_options(FILE *to, Arena *a) {
   fputs("  esac\n}\n\n", to);
 }
 
-/* Which options take the next word as their value, where it is not attached by =. */
+/* Prints the options whose value is the next word, if it is not attached by =. */
 static void bash_separate(FILE *to) {
   fputs("# Does option $1 take the next word as its value?\n_stc_separate() {\n  case $1 in\n    ", to);
   const char *between = "";
@@ -95,7 +95,7 @@ static void bash_separate(FILE *to) {
   fputs(") return 0 ;;\n  esac\n  return 1\n}\n\n", to);
 }
 
-/* The whole script. */
+/* Prints the whole script. */
 static void bash_print(FILE *to, Arena *a) {
   fputs("# bash completion of stc, made by `stc completion bash`\n\n", to);
   bash_values(to, a);
@@ -152,7 +152,7 @@ static void bash_print(FILE *to, Arena *a) {
 
 /* ---------------------------------------------------------------- zsh and fish */
 
-/* Writes `s` as the inside of single quotes, with a backslash before each of the characters in `special`. */
+/* Writes `s` for the inside of single quotes, with a backslash before each of the characters in `special`. */
 static void quoted(FILE *to, const char *s, const char *special, const char *quote) {
   for (; *s; s++)
     if (*s == '\'')
@@ -161,7 +161,7 @@ static void quoted(FILE *to, const char *s, const char *special, const char *quo
       fprintf(to, strchr(special, *s) ? "\\%c" : "%c", *s);
 }
 
-/* An option as _arguments has it: '-name=[help]:what:(values)'. */
+/* Prints an option in the form of _arguments: '-name=[help]:what:(values)'. */
 static void zsh_option(FILE *to, Arena *a, const OptionRow *row) {
   const char *v = values(a, row), *dash = row->usage[1] == '-' ? "--" : "-";
   fprintf(to, "        '*%s%s%s[", dash, row->name,
@@ -179,7 +179,7 @@ static void zsh_option(FILE *to, Arena *a, const OptionRow *row) {
   fputs("' \\\n", to);
 }
 
-/* The whole function. */
+/* Prints the whole function. */
 static void zsh_print(FILE *to, Arena *a) {
   fputs("#compdef stc\n# zsh completion of stc, made by `stc completion zsh`\n\n_stc() {\n"
         "  local -a commands programs\n  local command=''\n  commands=(\n",
@@ -211,7 +211,7 @@ static void zsh_print(FILE *to, Arena *a) {
         to);
 }
 
-/* An option for fish, for the commands that have it. */
+/* Prints an option for fish, for the commands that have it. */
 static void fish_option(FILE *to, Arena *a, const OptionRow *row) {
   const char *v = values(a, row);
   fputs("complete -c stc -n '__stc_command", to);
@@ -228,7 +228,7 @@ static void fish_option(FILE *to, Arena *a, const OptionRow *row) {
   fputs("'\n", to);
 }
 
-/* The whole script. */
+/* Prints the whole script. */
 static void fish_print(FILE *to, Arena *a) {
   fputs("# fish completion of stc, made by `stc completion fish`\n\n"
         "# Is the command at hand one of these? FILE is compiling, which has no word.\n"

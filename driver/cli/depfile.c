@@ -1,17 +1,17 @@
-/* driver/cli/depfile.c: -MD: the input files of an artifact as a rule for make, ninja and CMake. */
+/* driver/cli/depfile.c: -MD: writes the input files of an artifact as a rule for make, ninja and CMake. */
 #include "driver/tune/tune.h"
 #include "frontend/frontend.h"
 
 #include <string.h>
 #include <unistd.h>
 
-/* The rule as far as it is made; wrong: a name that a rule cannot have. */
+/* The rule so far; wrong: a name that a rule cannot contain. */
 typedef struct Rule {
   Str s;
   const char *wrong;
 } Rule;
 
-/* Adds the file's name as makefiles have it. */
+/* Adds the file's name, escaped for makefiles. */
 static void add_name(Rule *r, const char *name) {
   if (strchr(name, '\n'))
     r->wrong = name;

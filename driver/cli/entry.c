@@ -14,7 +14,7 @@ static StcStatus print_version(void) {
   return printf("%s%s%s\n", stc_version(), known ? ", commit " : "", known ? commit : "") < 0 ? STC_IO : STC_OK;
 }
 
-/* Carries out the command. */
+/* Runs the command. */
 static StcStatus command(Command *c) {
   switch (c->kind) {
   case CMD_COMPILE: return command_compile(c, ending_watch());
@@ -42,7 +42,7 @@ static StcStatus command(Command *c) {
   return STC_INTERNAL;
 }
 
-/* What main hands to its guarded part. */
+/* The arguments of main's guarded function. */
 typedef struct MainArgs {
   Command c;
   int argc;
@@ -59,8 +59,8 @@ static StcStatus parse_and_run(void *arg) {
   return s ? s : command(&m->c);
 }
 
-/* Opens what of the standard input and outputs the caller has closed (`2>&-`): else the first file that is written
- * would get its number, and messages among its bytes. Opened the wrong way round, so that reading and writing them
+/* Opens those standard files that the caller has closed (`2>&-`): else the first output file would get the number of
+ * one, and messages would be written into it. They are opened for the wrong direction, so that reading and writing
  * fail. */
 static void open_standard_files(void) {
   for (int fd = 0; fd < 3; fd++)

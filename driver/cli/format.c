@@ -1,11 +1,11 @@
-/* driver/cli/format.c: `stc fmt`: programs in the one style, in place. */
+/* driver/cli/format.c: `stc fmt`: formats programs in place. */
 #include "driver/cli/options/command.h"
 #include "driver/files/files.h"
 #include "driver/program/program.h"
 
 #include <string.h>
 
-/* What formatting one file takes and gives. */
+/* The arguments and results of formatting one file. */
 typedef struct FormatJob {
   Workspace w;
   const Command *c;
@@ -13,7 +13,7 @@ typedef struct FormatJob {
   bool differs;
 } FormatJob;
 
-/* Formats a file: writes it anew if it differs (not with --check, then its name is printed); "-" goes to stdout. */
+/* Formats a file: writes it if it changes (with --check it only prints the name); "-" goes to stdout. */
 static StcStatus format_file(void *arg) {
   FormatJob *j = arg;
   size_t size;

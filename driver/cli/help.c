@@ -17,7 +17,7 @@ const ExitCode exit_codes[] = {
     {0, NULL, NULL},
 };
 
-/* The rows that have help for all of the commands `with` and none of `without`, one a line. */
+/* Prints the help of the rows for all of the commands `with` and none of `without`, one on each line. */
 static void print_rows(FILE *to, int with, int without) {
   for (int i = 0; i < noption_rows; i++)
     if ((option_rows[i].commands & with) == with && !(option_rows[i].commands & without) &&
@@ -25,7 +25,7 @@ static void print_rows(FILE *to, int with, int without) {
       fprintf(to, "  %-18s %s\n", option_rows[i].usage, option_rows[i].help);
 }
 
-/* The help on compiling. */
+/* Prints the help on compiling. */
 static void print_main_help(FILE *to) {
   fputs("stc: a compiler for stencil programs (.stn) on GPUs and CPUs\n\n", to);
   for (const CommandRow *row = command_rows; row->word; row++)
@@ -43,7 +43,7 @@ static void print_main_help(FILE *to) {
   fputs("\n", to);
 }
 
-/* The help on running. */
+/* Prints the help on running. */
 static void print_run_help(FILE *to) {
   fputs("stc run [options] FILE: compile a stencil program and run it\n\n"
         "  stc run examples/gray_scott.stn --png V=v.png\n"
@@ -54,7 +54,7 @@ static void print_run_help(FILE *to) {
   print_rows(to, BOTH, 0);
 }
 
-/* The help on the tuner. */
+/* Prints the help on the tuner. */
 static void print_tune_help(FILE *to) {
   fputs("stc tune [options] FILE: try schedules for a stencil program on a device, and save the fastest in a\n"
         "database. `stc` and `stc run` use the database when no option concerns the schedule\n\n"
@@ -68,7 +68,7 @@ static void print_tune_help(FILE *to) {
       fprintf(to, "  %-18s %s\n", option_rows[i].usage, option_rows[i].help);
 }
 
-/* The help on explaining. */
+/* Prints the help on explaining. */
 static void print_explain_help(FILE *to) {
   fputs("stc explain [options] FILE: describe a stencil program's schedule on a card, without any device:\n"
         "halos, redundant work, shared memory, registers, occupancy, limits, expected GPts/s; -march=host:\n"
@@ -80,7 +80,7 @@ static void print_explain_help(FILE *to) {
   print_rows(to, CMD_EXPLAIN | CMD_COMPILE, 0);
 }
 
-/* The help on the bench. */
+/* Prints the help on the bench. */
 static void print_bench_help(FILE *to) {
   fputs("stc bench [options]: measure a set of programs on a device with each family of schedules, and\n"
         "compare with the speed of copying; verifies every configuration first. GPts/s, median of five\n\n"
@@ -94,7 +94,7 @@ static void print_bench_help(FILE *to) {
   fputs("\n", to);
 }
 
-/* The help on formatting. */
+/* Prints the help on formatting. */
 static void print_format_help(FILE *to) {
   fputs("stc fmt [--check] FILE...: format stencil programs in place; - reads stdin and writes stdout\n\n"
         "  --check            change nothing, print the files that are not formatted; exit 1 if there are any\n\n"
@@ -103,7 +103,7 @@ static void print_format_help(FILE *to) {
         to);
 }
 
-/* The help on the language server. */
+/* Prints the help on the language server. */
 static void print_lsp_help(FILE *to) {
   fputs("stc lsp: a language server (LSP 3.17) over standard input and output, which editors start: messages\n"
         "while typing, types, halos and regions on hover, definitions, completion, symbols, formatting\n\n"
@@ -111,7 +111,7 @@ static void print_lsp_help(FILE *to) {
         to);
 }
 
-/* The help on completion, and on the manual. */
+/* Prints the help on completion, and on the manual. */
 static void print_completion_help(FILE *to) {
   fputs("stc completion bash|zsh|fish: print a script with which the shell completes stc's commands, options\n"
         "and values; an installed stc brings it along\n\n"
@@ -126,14 +126,14 @@ static void print_man_help(FILE *to) {
         to);
 }
 
-/* The help on devices. */
+/* Prints the help on devices. */
 static void print_devices_help(FILE *to) {
   fputs("stc devices: list the devices that `stc run --device=` accepts here, and why others cannot be used\n\n", to);
   for (int i = 0; device_table[i]; i++)
     fprintf(to, "  %-6s %s\n", device_table[i]->name, device_table[i]->help);
 }
 
-/* The help on the cache. */
+/* Prints the help on the cache. */
 static void print_cache_help(FILE *to) {
   fputs("stc cache [--clear]: print the folders and sizes of the cache of compiled kernels, or remove them\n\n"
         "NVIDIA's driver keeps compiled kernels in $XDG_CACHE_HOME/stc/code (~/.cache/stc/code), so that the\n"

@@ -1,18 +1,18 @@
-/* driver/cli/man.c: `stc man`: the manual page stc(1), from the tables that --help is made of. */
+/* driver/cli/man.c: `stc man`: the manual page stc(1), from the tables of --help. */
 #include "driver/cli/options/options.h"
 
 #include <string.h>
 
-/* The day of this version. */
+/* The date of this version. */
 #define RELEASED "2026-11-22"
 
-/* A row of a list: a term and what it means. */
+/* A row of a list: a term and its meaning. */
 typedef struct Item {
   const char *term, *text;
 } Item;
 
-/* Writes text as roff: a hyphen as a minus, what stands in backticks bold, a backslash as itself, in lines of some 70
- * characters, none of which begins like a request. */
+/* Writes text as roff: hyphens become minus signs, text in backticks bold, backslashes are escaped; lines have about 70
+ * characters, and none begins like a request. */
 static void text(FILE *to, const char *s) {
   bool bold = false;
   int column = 0;
@@ -28,7 +28,7 @@ static void text(FILE *to, const char *s) {
   }
 }
 
-/* A paragraph of a list: a term in bold and its text. */
+/* Writes a paragraph of a list: a term in bold and its text. */
 static void item(FILE *to, const char *term, const char *words) {
   fputs(".TP\n\\fB", to);
   text(to, term);
@@ -37,14 +37,14 @@ static void item(FILE *to, const char *term, const char *words) {
   fputc('\n', to);
 }
 
-/* A section that is a list, up to the row without a term. */
+/* Writes a section that is a list, up to the row without a term. */
 static void list(FILE *to, const char *title, const Item *items) {
   fprintf(to, ".SH %s\n", title);
   for (; items->term; items++)
     item(to, items->term, items->text);
 }
 
-/* A section of the options that all of the commands `with` take, and none of `without`. */
+/* Writes a section of the options that all of the commands `with` have, and none of `without`. */
 static void options(FILE *to, const char *title, int with, int without) {
   fprintf(to, ".SS %s\n", title);
   for (int i = 0; i < noption_rows; i++) {
@@ -54,7 +54,8 @@ static void options(FILE *to, const char *title, int with, int without) {
   }
 }
 
-/* A paragraph that names the options which `command` shares with `others`, whose sections have them. */
+/* Writes a paragraph with the names of the options that `command` shares with `others`, whose sections describe them.
+ */
 static void shared_options(FILE *to, int command, int others) {
   fputs(".PP\nAlso", to);
   const char *between = " ";
@@ -66,7 +67,7 @@ static void shared_options(FILE *to, int command, int others) {
   fputs(".\n", to);
 }
 
-/* The first lines: what it is, how it is called. */
+/* Writes the first lines: description and synopsis. */
 static void begin(FILE *to) {
   fprintf(to, ".\\\" Made by `stc man`.\n.TH STC 1 %s \"stc %s\" \"User Commands\"\n", RELEASED, STC_VERSION);
   fputs(".SH NAME\nstc \\- a compiler for stencil programs on GPUs and CPUs\n.SH SYNOPSIS\n", to);
@@ -87,7 +88,7 @@ static void begin(FILE *to) {
     item(to, row->word[0] ? row->word : "(none)", row->help);
 }
 
-/* The last ones. */
+/* Writes the last lines. */
 static void end(FILE *to) {
   static const Item environment[] = {
       {"STC_TUNE_DB", "`off`: use no database of schedules"},

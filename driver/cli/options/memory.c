@@ -1,4 +1,4 @@
-/* driver/cli/options/memory.c: --memory, which `stc run` and `stc explain` take. */
+/* driver/cli/options/memory.c: --memory, an option of `stc run` and `stc explain`. */
 #include "driver/cli/options/command.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* driver/cli/options/options-table.c: the tables of commands and options, and how the value of an option is taken. Most
- * rows say in which member of Command theirs goes, and within which bounds; the others have a function. */
+/* driver/cli/options/options-table.c: the tables of commands and options, and the functions that store the values of
+ * options. Most rows give a member of Command and bounds; the others have a function. */
 #include "driver/cli/options/options.h"
 #include "driver/view/address.h"
 
@@ -10,7 +10,7 @@
 
 /* ---------------------------------------------------------------- values */
 
-/* An integer in [least, most]; false if `s` is none. */
+/* Parses an integer in [least, most]; false if `s` is not one. */
 static bool parse_int(const char *s, int64_t least, int64_t most, int64_t *out) {
   char *end;
   errno = 0;
@@ -19,7 +19,7 @@ static bool parse_int(const char *s, int64_t least, int64_t most, int64_t *out) 
   return end != s && !*end && !errno && n >= least && n <= most;
 }
 
-/* "8x32" or "8,32" into up to `most` numbers from 1. */
+/* Parses "8x32" or "8,32" into up to `most` numbers from 1 on. */
 static bool parse_shape(const char *s, int most, int *out) {
   for (int d = 0; d < most; d++) {
     char *end;
@@ -75,7 +75,7 @@ const char *option_store(Command *c, const OptionSlot *s, const char *v) {
 /* -v. */
 static const char *set_verbose(Command *c, const char *v) { return (void)v, c->context->verbose = true, NULL; }
 
-/* -Rpass, or -Rpass=plan, which lists candidates of schedules, too. */
+/* -Rpass, or -Rpass=plan, which also lists candidates of schedules. */
 static const char *set_remarks(Command *c, const char *v) {
   bool plan = v && strcmp(v, "plan") == 0;
   if (v && *v && !plan)
@@ -119,7 +119,7 @@ static const char *set_help(Command *c, const char *v) {
   c->topic = c->kind == CMD_COMPILE ? NULL : command_row(c->kind)->word;
   return (void)v, c->kind = CMD_HELP, NULL;
 }
-/* --stdio, which editors' clients say of the one way there is. */
+/* --stdio, which clients in editors pass; there is no other way. */
 static const char *set_stdio(Command *c, const char *v) { return (void)c, (void)v, NULL; }
 static const char *set_version(Command *c, const char *v) { return (void)v, c->kind = CMD_VERSION, NULL; }
 
@@ -141,7 +141,7 @@ static const char *set_level(Command *c, const char *v) {
   return NULL;
 }
 
-/* One to MAX_RANK numbers separated by commas; false if `s` is not that. */
+/* Parses one to MAX_RANK numbers separated by commas; false if `s` has another form. */
 static bool parse_numbers(const char *s, double out[MAX_RANK], int *n) {
   for (*n = 0; *n < MAX_RANK;) {
     char *end;
@@ -238,14 +238,15 @@ const CommandRow *command_row(CommandKind kind) {
   return row;
 }
 
-/* The values of -schedule: the rows of families.def. */
+/* The values of -schedule: the families of families.def. */
 static const char schedules[] = "auto"
 #define FAMILY(id, name, ...) ", " name
 #include "ir/families.def"
 #undef FAMILY
     ;
 
-/* Where a value goes: a member of Command; with bounds, and what would have been right; with the number of a list. */
+/* Macros for the destination of a value: a member of Command; with bounds, and the description of a valid value; with
+ * the number of elements of a list. */
 #define TEXT(m) {.kind = SLOT_TEXT, .at = offsetof(Command, m)}
 #define FLAG(m) {.kind = SLOT_FLAG, .at = offsetof(Command, m)}
 #define NUMBER(m, lo, hi, text) \
@@ -255,7 +256,7 @@ static const char schedules[] = "auto"
 #define WORDS(m, n) {.kind = SLOT_WORDS, .at = offsetof(Command, m), .number = offsetof(Command, n)}
 #define FIELDS(m, n) {.kind = SLOT_FIELDS, .at = offsetof(Command, m), .number = offsetof(Command, n)}
 #define BY(fn) {.kind = SLOT_BY, .set = fn}
-/* The same of the knobs of schedules, by what they take (ir/knobs.def). */
+/* The same for the knobs of schedules, by the kind of their values (ir/knobs.def). */
 #define OF_NUMBER(m, most, text) NUMBER(m, 1, most, text)
 #define OF_SHAPE(m, most, text) SHAPE(m, text)
 #define OF_WORD(m, most, text) TEXT(m)

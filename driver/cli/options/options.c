@@ -1,6 +1,6 @@
-/* driver/cli/options/options.c: the command line, parsed by the tables of commands and options (options-table.c), and
- * near matches. Help is made of the same tables in help.c, the manual in man.c, completion for shells in completion.c.
- */
+/* driver/cli/options/options.c: parses the command line with the tables of commands and options (options-table.c), and
+ * suggests near matches. Help is made from the same tables in help.c, the manual in man.c, completion for shells in
+ * completion.c. */
 #include "driver/cli/options/options.h"
 #include "driver/files/files.h"
 
@@ -8,8 +8,8 @@
 
 /* ---------------------------------------------------------------- parsing */
 
-/* The row that `text` (without dashes) uses, and its attached value or NULL. A TAKES_ATTACHED row matches by its first
- * letter when nothing matches whole. */
+/* The row for `text` (without dashes), and its attached value or NULL. A TAKES_ATTACHED row matches by its first letter
+ * if no row matches the whole text. */
 static const OptionRow *find_row(const char *text, const char **value) {
   const char *equals = strchr(text, '=');
   size_t n = equals ? (size_t)(equals - text) : strlen(text);
@@ -27,7 +27,7 @@ static const OptionRow *find_row(const char *text, const char **value) {
   return NULL;
 }
 
-/* Reports an unknown option with the nearest that there is. */
+/* Reports an unknown option with the nearest known one. */
 static StcStatus unknown_option(Command *c, const char *arg) {
   const char **names = ARENA_ARRAY(c->arena, const char *, noption_rows + 1);
   const char *text = arg + 1 + (arg[1] == '-');
@@ -75,7 +75,7 @@ static StcStatus wrong_command(Command *c, const char *arg, const OptionRow *row
   return STC_USAGE;
 }
 
-/* Handles the option argv[*i], stepping over a value of its own. */
+/* Handles the option argv[*i], and advances *i over its value. */
 static StcStatus take_option(Command *c, int argc, char **argv, int *i) {
   const char *arg = argv[*i], *value;
   const OptionRow *row = find_row(arg + 1 + (arg[1] == '-'), &value);
@@ -97,7 +97,7 @@ static StcStatus take_option(Command *c, int argc, char **argv, int *i) {
   return right ? (context_error(c->context, "%s: expected %s", arg, right), STC_USAGE) : STC_OK;
 }
 
-/* The command that the first word names, and whether it does. */
+/* Finds the command that the first word names; false if it names none. */
 static bool command_word(Command *c, const char *word) {
   for (const CommandRow *row = command_rows; row->word; row++)
     if (row->word[0] && strcmp(row->word, word) == 0)
@@ -122,7 +122,7 @@ static StcStatus read_plan(Command *c) {
   return c->options.schedule ? STC_OK : STC_IO;
 }
 
-/* Reports that there are two files; the first, the first word, may have been meant for a command. */
+/* Reports that there are two files; the first, the first word, may have been a misspelt command. */
 static StcStatus two_files(Command *c, const char *first, const char *second) {
   const char *commands[16];
   int n = 0;
@@ -190,7 +190,7 @@ StcStatus command_parse(Command *c, int argc, char **argv) {
   return STC_OK;
 }
 
-/* Is the word one of the options that say a schedule, as the tuner writes them? */
+/* Is the word an option of schedules, as the tuner writes them? */
 static bool says_schedule(const char *word) {
   const char *value;
   const OptionRow *row = word[0] == '-' && word[1] ? find_row(word + 1 + (word[1] == '-'), &value) : NULL;

@@ -1,20 +1,18 @@
-/* driver/cli/options/options.h: the tables of the command line (options-table.c). Parsing (options.c), and in
- * driver/cli/ help, the manual page and the shells' completion are made from them, so that none of these can know of an
- * option that the others do not. */
+/* driver/cli/options/options.h: the tables of the command line (options-table.c). Parsing (options.c) uses them, and in
+ * driver/cli/ so do help, the manual page and completion, so that all know the same options. */
 #ifndef STC_OPTIONS_H
 #define STC_OPTIONS_H
 
 #include "driver/cli/options/command.h"
 #include "driver/program/program.h"
 
-/* How an option takes its value: not at all, -name=VALUE or -name VALUE, -name[=VALUE], -nameVALUE (as -DN=4 and -O2).
- */
+/* The form of an option's value: none, -name=VALUE or -name VALUE, -name[=VALUE], -nameVALUE (as -DN=4 and -O2). */
 typedef enum Takes { TAKES_NOTHING, TAKES_VALUE, TAKES_OPTIONAL, TAKES_ATTACHED } Takes;
 
-/* Where the value of an option goes: into the member of Command that begins at byte `at`. TEXT: a string; FLAG: a bool,
- * which becomes true; NUMBER: an int from `least` to `most`; COUNT: an int64_t from `least` on; SHAPE: up to three
- * ints; WORDS, FIELDS: the end of a list of strings, of "FIELD=VALUE", whose length is the int at byte `number`; BY:
- * what `set` does. right: what a value must be. */
+/* The destination of an option's value: the member of Command at offset `at`. TEXT: a string; FLAG: a bool, which
+ * becomes true; NUMBER: an int from `least` to `most`; COUNT: an int64_t from `least` on; SHAPE: up to three ints;
+ * WORDS, FIELDS: appended to a list of strings, or of "FIELD=VALUE", whose length is the int at offset `number`; BY:
+ * `set` stores it. right: the description of a valid value. */
 typedef struct OptionSlot {
   enum { SLOT_TEXT, SLOT_FLAG, SLOT_NUMBER, SLOT_COUNT, SLOT_SHAPE, SLOT_WORDS, SLOT_FIELDS, SLOT_BY } kind;
   size_t at, number;
@@ -22,10 +20,10 @@ typedef struct OptionSlot {
   const char *right;
   const char *(*set)(Command *c, const char *value);
 } OptionSlot;
-/* Stores the value (NULL if there is none); returns NULL, or what would have been right. */
+/* Stores the value (NULL if there is none); returns NULL, or the description of a valid value. */
 const char *option_store(Command *c, const OptionSlot *slot, const char *value);
 
-/* A row. */
+/* An option: a row of the table. */
 typedef struct OptionRow {
   const char *name;
   Takes takes;
@@ -36,7 +34,8 @@ typedef struct OptionRow {
 extern const OptionRow option_rows[];
 extern const int noption_rows;
 
-/* A command: its word ("" of compiling), and what follows it; NULL: not in the help text. The last row has no word. */
+/* A command: its word ("" for compiling), and its arguments in the help; NULL: not in the help. The last row has no
+ * word. */
 typedef struct CommandRow {
   const char *word;
   CommandKind kind;
@@ -47,7 +46,7 @@ extern const CommandRow command_rows[];
 const CommandRow *command_row(CommandKind kind);
 
 /* Sets of commands: those that compile to files or run; those with options; those about one program; those that take
- * files. MORE: the row is in the manual, not in the help text. */
+ * files. MORE: the row is only in the manual, not in the help. */
 enum {
   BOTH = CMD_COMPILE | CMD_RUN,
   ALL = CMD_COMPILE | CMD_RUN | CMD_DEVICES | CMD_BENCH | CMD_TUNE | CMD_EXPLAIN | CMD_FORMAT | CMD_MAN |
@@ -57,10 +56,10 @@ enum {
   MORE = 1 << 30
 };
 
-/* Does an option say something of the schedule, so that none is taken from a database? */
+/* Is the option about the schedule, so that none is taken from a database? */
 bool option_is_about_schedule(const OptionRow *row);
 
-/* What the exit codes mean, in few words and in a sentence; the last has no text. */
+/* The meaning of an exit code, in a few words and in a sentence; the last row has no text. */
 typedef struct ExitCode {
   int code;
   const char *brief, *text;
@@ -69,9 +68,7 @@ extern const ExitCode exit_codes[];
 
 /* Writes the manual page stc(1). */
 StcStatus man_print(FILE *to);
-/* Writes what `shell` (bash, zsh, fish) reads to complete the command. STC_USAGE after a message if it is none of
- * these.
- */
+/* Writes the completion script for `shell` (bash, zsh, fish). STC_USAGE after a message if it is another one. */
 StcStatus completion_print(StcContext *c, FILE *to, const char *shell);
 
 #endif

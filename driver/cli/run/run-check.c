@@ -1,4 +1,4 @@
-/* driver/cli/run/run-check.c: `stc run --check`: the same run on the reference, compared. */
+/* driver/cli/run/run-check.c: `stc run --check`: makes the same run on the reference, and compares the results. */
 #include "driver/cli/run/job.h"
 #include "driver/data/series.h"
 #include "driver/data/writer.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "[3, 4]": grid position of element `at`, counted from the field's first point. */
+/* Prints the grid position of element `at`, counted from the field's first point: "[3, 4]". */
 static void print_place(FILE *to, const StcFieldInfo *f, int64_t at) {
   int64_t place[MAX_RANK];
   for (int d = f->rank - 1; d >= 0; d--) {
@@ -21,17 +21,17 @@ static void print_place(FILE *to, const StcFieldInfo *f, int64_t at) {
   fputs("]", to);
 }
 
-/* A check under way: the run, the reference, and the reference from values whose last bits were changed, made when it
- * is first needed (NULL: not yet, or it failed, which `tried` tells apart). told: a tolerance was exceeded that may be
- * so because products and sums were fused. */
+/* The state of a check: the run; the reference; and the reference from values whose last bits were changed, which is
+ * made when it is first needed (NULL: not yet made or failed; `tried` distinguishes these). told: a tolerance was
+ * exceeded, perhaps because products and sums were fused. */
 typedef struct CheckRun {
   const Job *j;
   StcPlan *reference, *shaken;
   bool tried, told;
 } CheckRun;
 
-/* What came of comparing a field: the component that is farthest off for its tolerance; how many values of all
- * components are NaN in the reference, and the first of them, an element of `nan_in`. */
+/* The result of comparing a field: the component whose error is largest relative to its tolerance; the number of values
+ * of all components that are NaN in the reference, and the first of them, an element of `nan_in`. */
 typedef struct Verdict {
   bool good;
   double tolerance;
@@ -45,7 +45,7 @@ static double tolerance(const Job *j, StcType t) {
   return j->c->tolerance ? strtod(j->c->tolerance, NULL) : default_tolerance(t, stc_program_is_exact(j->program));
 }
 
-/* Changes the last bit of every finite number of a component that is no zero. */
+/* Changes the last bit of every finite nonzero number of a component. */
 static StcStatus shake_component(StcPlan *p, int field, int component) {
   StcFieldInfo f;
   StcStatus s = stc_plan_component(p, field, component, &f);
@@ -67,8 +67,8 @@ static StcStatus shake_component(StcPlan *p, int field, int component) {
   return s;
 }
 
-/* A plan on the reference with the job's fields, or what it restarts from; *steps are those to make. What notes say of
- * files was said when the run read them. */
+/* Makes a plan on the reference with the job's initial values, or its checkpoint; *steps: the number of steps to be
+ * made. Notes about files are not printed again. */
 static StcStatus make_reference(const Job *j, Series *series, StcPlan **out, int64_t *steps) {
   bool quiet = j->c->context->quiet;
   StcStatus s = stc_plan_new(j->program, "ref", 0, NULL, out);
@@ -83,7 +83,7 @@ static StcStatus make_reference(const Job *j, Series *series, StcPlan **out, int
   return s;
 }
 
-/* Runs the reference from values whose last bits are changed, for c->shaken. */
+/* Runs the reference from values with changed last bits, for c->shaken. */
 static void make_shaken(CheckRun *c, int64_t steps) {
   StcPlan *p = NULL;
   Series series = {.context = c->j->c->context, .program = c->j->program};
@@ -109,8 +109,8 @@ static void make_shaken(CheckRun *c, int64_t steps) {
     c->shaken = p;
 }
 
-/* How far the reference's component comes out elsewhere where the last bits of all values were changed before the first
- * step, relative to its largest magnitude. 0 if that is not known. */
+/* The change of the reference's component if the last bits of all values are changed before the first step, relative to
+ * its largest magnitude. 0 if it is not known. */
 static double sensitivity(CheckRun *c, int field, int component, int64_t steps) {
   StcFieldInfo f;
   double error = 0;
@@ -127,9 +127,9 @@ static double sensitivity(CheckRun *c, int field, int component, int64_t steps) 
   return isfinite(error) ? error : 0;
 }
 
-/* The tolerance for a component of type `t` that missed `limit`, that of its type: what the program makes of errors in
- * last bits, 32 times (steps make one each), if that is more, and at most 5 %. As it is if the user or -fno-contract
- * says how exact it must be. */
+/* The tolerance for a component of type `t` that missed `limit`, the tolerance of its type: 32 times the program's
+ * sensitivity to errors in last bits (each step makes some), if that is more, but at most 5 %. It stays `limit` if the
+ * user or -fno-contract determines the accuracy. */
 static double own_tolerance(CheckRun *c, int field, int component, StcType t, double limit, int64_t steps) {
   if (c->j->c->tolerance || !type_is_float((Type)t) || stc_program_is_exact(c->j->program))
     return limit;
@@ -139,7 +139,7 @@ static double own_tolerance(CheckRun *c, int field, int component, StcType t, do
   return own > limit ? own : limit;
 }
 
-/* Counts the values of component `f` of the reference that are NaN into *v. */
+/* Adds the number of values of component `f` of the reference that are NaN to *v. */
 static void note_nan(Verdict *v, const StcFieldInfo *f, const void *want) {
   int64_t first = 0, n = count_nan(f, want, &first);
   if (n && !v->nans) {
@@ -150,7 +150,7 @@ static void note_nan(Verdict *v, const StcFieldInfo *f, const void *want) {
   v->values += field_points(f);
 }
 
-/* Compares one component on the two plans, into *v if it is worse than what is there. */
+/* Compares one component on the two plans, and records it in *v if it is worse than the one there. */
 static StcStatus compare_component(CheckRun *c, int field, int component, int64_t steps, Verdict *v) {
   const Job *j = c->j;
   StcPlan *reference = c->reference;
@@ -186,17 +186,18 @@ static StcStatus compare_component(CheckRun *c, int field, int component, int64_
   return s;
 }
 
-/* The end of a line: of `values` values so many are NaN in the reference and, if all is `good`, in the run. */
+/* Prints the end of a line: the number of `values` values that are NaN in the reference and, if all is `good`, also in
+ * the run. */
 static void print_verdict(double limit, bool good, int64_t nans, int64_t values) {
   if (good && nans)
     printf(", %" PRId64 " of %" PRId64 " values are NaN in both", nans, values);
   printf(" (tolerance %g): %s\n", limit, good ? "ok" : "FAILED");
 }
 
-/* Says that a field that agrees is of no use all the same. */
+/* Warns that a field agrees but is useless because of NaN. */
 static void warn_of_nan(StcContext *c, const Verdict *v, int64_t steps) {
   char at[96];
-  fflush(stdout); /* behind the line that it speaks of */
+  fflush(stdout); /* so that the message follows its line */
   context_warning(
       c,
       "field %s is NaN at %s after %lld steps, by the reference, too: the kernels do what the program says, "
@@ -227,7 +228,7 @@ static StcStatus compare_field(CheckRun *check, int field, int64_t steps) {
   return v.good ? STC_OK : STC_CHECK_FAILED;
 }
 
-/* Compares `n` values with the `count` of the reference, as if they were a field, and prints a line. */
+/* Compares `n` values with the `count` values of the reference, in the way of a field, and prints a line. */
 static StcStatus compare_values(const char *name, double limit, const double *got, int64_t n, const double *want,
                                 int64_t count) {
   StcFieldInfo f = {.name = name, .type = STC_F64, .rank = 1, .shape = {n}, .bytes = n * 8};
@@ -245,7 +246,7 @@ static StcStatus compare_values(const char *name, double limit, const double *go
   return good ? STC_OK : STC_CHECK_FAILED;
 }
 
-/* Compares the values of the reduction called `name`, as if its series were a field, and prints a line. */
+/* Compares the values of the reduction called `name`, in the way of a field, and prints a line. */
 static StcStatus compare_series(const Job *j, const Series *reference, const char *name) {
   int64_t n = 0, count = j->series.n < reference->n ? j->series.n : reference->n;
   double *got = malloc((size_t)(2 * count + 1) * sizeof *got), *want = got ? got + count : NULL;
@@ -264,7 +265,7 @@ static StcStatus compare_series(const Job *j, const Series *reference, const cha
   return s;
 }
 
-/* Copies all that probe `p` saw to `out` (NULL: only counts it); the number of values. */
+/* Copies all values of probe `probe` to `out` (NULL: only counts them); returns their number. */
 static int64_t gather(const Series *s, const char *probe, double *out) {
   int64_t n = 0;
   for (int64_t k = 0; k < s->nrows; k++)
@@ -274,7 +275,7 @@ static int64_t gather(const Series *s, const char *probe, double *out) {
   return n;
 }
 
-/* Compares what probe `p` saw, as if it were a field, and prints a line. */
+/* Compares the values of probe `p`, in the way of a field, and prints a line. */
 static StcStatus compare_probe(const Job *j, const Series *reference, const Probe *p) {
   int64_t n = gather(&j->series, p->name, NULL), count = gather(reference, p->name, NULL);
   double *got = malloc((size_t)(n + count + 1) * sizeof *got), *want = got ? got + n : NULL;
@@ -288,7 +289,7 @@ static StcStatus compare_probe(const Job *j, const Series *reference, const Prob
   return s;
 }
 
-/* Compares the steps made, the reductions and the probes. */
+/* Compares the numbers of steps, the reductions and the probes. */
 static StcStatus compare_runs(const Job *j, const StcRunInfo *made, const StcRunInfo *reference, const Series *series) {
   const Module *m = j->program->module;
   StcStatus worst = STC_OK;
@@ -313,7 +314,7 @@ static StcStatus compare_runs(const Job *j, const StcRunInfo *made, const StcRun
   return worst;
 }
 
-/* Compares everything after both have run. */
+/* Compares everything after both runs. */
 static StcStatus compare_all(CheckRun *c, int64_t steps) {
   StcStatus worst = STC_OK;
   for (int f = 0; f < stc_program_field_count(c->j->program); f++) {

@@ -1,5 +1,5 @@
-/* driver/cli/run/run-data.c: `stc run`: fields, components and launch-time arrays by their names in options, and their
- * values from files. */
+/* driver/cli/run/run-data.c: `stc run`: finds fields, components and launch-time arrays by the names in options, and
+ * reads their values from files. */
 #include "driver/cli/options/command.h"
 #include "driver/cli/run/job.h"
 #include "driver/cli/used/used.h"
@@ -26,7 +26,7 @@ static bool find_component(const StcProgram *p, const char *name, FieldPlace *ou
   return false;
 }
 
-/* The first component that `name` is a part of the path of: S.c.0 of S.c. NULL if there is none. */
+/* The first component whose path begins with `name`: S.c.0 for S.c. NULL if there is none. */
 static const char *first_below(const StcProgram *p, const char *name) {
   size_t n = strlen(name);
   for (int f = 0; f < p->ndeclared; f++)
@@ -36,7 +36,7 @@ static const char *first_below(const StcProgram *p, const char *name) {
   return NULL;
 }
 
-/* "u, u@1, v" of the names, which a NULL ends: the first of many. */
+/* The text "u, u@1, v" for a NULL-terminated list of names; only the first of many. */
 static const char *names_text(Arena *a, const char *const *names) {
   enum { MOST = 12 };
   Str text = {.arena = a};
@@ -45,7 +45,7 @@ static const char *names_text(Arena *a, const char *const *names) {
   return text.s ? text.s : "none";
 }
 
-/* Reports that `option` names nothing there is, with what is near it. */
+/* Reports that `option` names nothing that exists, with the nearest name. */
 static void unknown_name(const Job *j, const char *option, const char *name, bool arrays) {
   const StcProgram *p = j->program;
   const char **names = NULL;
@@ -57,7 +57,7 @@ static void unknown_name(const Job *j, const char *option, const char *name, boo
     return;
   }
   for (int f = 0; f < p->ndeclared; f++) {
-    if (strchr(p->declared[f].name, '.')) /* the compiler's own */
+    if (strchr(p->declared[f].name, '.')) /* made by the compiler */
       continue;
     ARENA_PUSH(a, names, n, p->declared[f].name);
     for (int c = 0; c < p->declared[f].ncomponents && declared_has_parts(&p->declared[f]); c++)
@@ -87,8 +87,8 @@ bool find_place(const Job *j, const char *option, const char *name, bool arrays,
   return false;
 }
 
-/* Type and shape of a place, and memory for its elements: where the plan has them in a file (`straight`), else new
- * (malloc). */
+/* Finds type and shape of a target, and memory for its elements: if `straight` and the plan has them in a file, that
+ * memory, else new memory (malloc). */
 static StcStatus place_memory(const Job *j, StcPlan *plan, FieldPlace at, bool straight, StcFieldInfo *f, void **data) {
   *data = NULL;
   StcStatus s = at.array >= 0       ? stc_plan_array(plan, at.array, f)
@@ -104,7 +104,7 @@ static StcStatus place_memory(const Job *j, StcPlan *plan, FieldPlace at, bool s
   return computer_no_room(j->c->context, "the values of", f->name, (double)f->bytes);
 }
 
-/* ---------------------------------------------------------------- in */
+/* ---------------------------------------------------------------- reading */
 
 bool parse_seed(const char *text, uint64_t *seed) {
   char *end;
@@ -118,10 +118,10 @@ bool is_picture(const char *path) {
   return dot && strcmp(dot, ".png") == 0;
 }
 
-/* Elements that are made from one look at whether the run is to stop to the next. */
+/* The number of elements that are made between two checks whether the run should stop. */
 enum { MADE_AT_ONCE = 1 << 16 };
 
-/* Fills the field with random numbers, unless the command is stopped meanwhile: then STC_INTERRUPTED. */
+/* Fills the field with random numbers; STC_INTERRUPTED if the command is stopped meanwhile. */
 static StcStatus fill_random(const Command *c, const StcFieldInfo *f, uint64_t seed, char *data) {
   int64_t size = type_size((Type)f->type), n = size ? f->bytes / size : 0;
   for (int64_t i = 0; i < n; i += MADE_AT_ONCE) {
@@ -132,7 +132,7 @@ static StcStatus fill_random(const Command *c, const StcFieldInfo *f, uint64_t s
   return STC_OK;
 }
 
-/* Fills `data` with random numbers or the value that --in says. */
+/* Fills `data` with random numbers or with the value of --in. */
 StcStatus fill_value(const Command *c, const StcFieldInfo *f, const char *value, void *data) {
   uint64_t seed = 0;
   bool random = strncmp(value, "random:", 7) == 0;
@@ -160,7 +160,7 @@ StcStatus check_in_value(const Command *c, const StcFieldInfo *f, const char *va
   return fill_value(c, &one, value, room);
 }
 
-/* Fills `data` as the value of --in says; `what` is "field" or "array", for messages. */
+/* Fills `data` according to the value of --in; `what` is "field" or "array", for messages. */
 static StcStatus fill(const Command *c, const char *what, const StcFieldInfo *f, const char *value, void *data) {
   if (!is_file(value))
     return fill_value(c, f, value, data);
@@ -171,7 +171,7 @@ static StcStatus fill(const Command *c, const char *what, const StcFieldInfo *f,
                                   : npy_read(c->context, value, what, f, data);
 }
 
-/* Copies the elements of a place to the plan. */
+/* Copies the elements of a target to the plan. */
 static StcStatus put(StcPlan *plan, FieldPlace at, const void *data, size_t bytes) {
   if (at.array >= 0)
     return stc_plan_set_array(plan, at.array, data, bytes);
@@ -187,7 +187,7 @@ StcFieldInfo whole_info(const FieldOption *o, const StcFieldInfo *f) {
   return whole;
 }
 
-/* Reads the file of complex numbers of which the array of `f` has one of the parts. */
+/* Reads the file of complex numbers, of which the array `f` has the real or imaginary parts. */
 static StcStatus fill_part(const Command *c, const FieldOption *o, const StcFieldInfo *f, void *data) {
   StcFieldInfo whole = whole_info(o, f);
   char *pairs = malloc((size_t)whole.bytes + 1);
@@ -201,7 +201,7 @@ static StcStatus fill_part(const Command *c, const FieldOption *o, const StcFiel
   return s;
 }
 
-/* read_place; straight: as in place_memory. */
+/* Does what read_place does; straight: as for place_memory. */
 static StcStatus read_to(const Job *j, StcPlan *plan, const FieldOption *o, FieldPlace at, bool straight,
                          StcFieldInfo *f, void **data) {
   char *room;
@@ -222,7 +222,7 @@ StcStatus read_place(const Job *j, StcPlan *plan, const FieldOption *o, FieldPla
   return read_to(j, plan, o, at, false, f, data);
 }
 
-/* Carries out one --in for a place. */
+/* Sets the values of one --in for one target. */
 static StcStatus give_place(const Job *j, StcPlan *plan, const FieldOption *o, FieldPlace at) {
   StcFieldInfo f;
   void *data;
@@ -235,7 +235,8 @@ static StcStatus give_place(const Job *j, StcPlan *plan, const FieldOption *o, F
   return s;
 }
 
-/* Carries out one --in: a field of vectors or structs takes random numbers and single values component by component. */
+/* Sets the values of one --in: random numbers and single values for a field of vectors or structs are set component by
+ * component. */
 static StcStatus give(const Job *j, StcPlan *plan, const FieldOption *o, FieldPlace at) {
   const Declared *d = at.array >= 0 || at.component >= 0 ? NULL : &j->program->declared[at.field];
   StcFieldInfo f;
@@ -259,7 +260,7 @@ static bool continues(const Job *j, int i) {
   return !j->program->module->fields[j->program->declared[at.field].field].input;
 }
 
-/* Warns where fields are read that an earlier run may have written, and the steps depend on their numbers. */
+/* Warns if fields are read that an earlier run may have written, and the stencils depend on the step number. */
 static void warn_of_first_step(const Job *j) {
   const char *what;
   for (int i = 0; i < j->c->nin && j->c->first_step < 0; i++)
@@ -292,7 +293,7 @@ StcStatus give_fields(const Job *j, StcPlan *plan) { return give_in_order(j, pla
 
 /* ---------------------------------------------------------------- checks before the run */
 
-/* Reports the first field named twice among the `n` options. */
+/* Reports the first field that is named twice in the `n` options. */
 static bool named_once(const Job *j, const char *option, const FieldOption *o, int n) {
   for (int i = 0; i < n; i++)
     for (int k = 0; k < i; k++)

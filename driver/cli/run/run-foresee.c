@@ -1,5 +1,5 @@
-/* run-foresee.c: values that --in gives to masks, or to fields that these are made of, are told before the plan is
- * made, which then suits the part of the grid where they are true. They are read once more for the run. */
+/* run-foresee.c: reads values that --in gives to masks, or to fields from which masks are computed, before the plan is
+ * made, whose schedule then suits the part of the grid where the masks are true. The run reads these values again. */
 #include "driver/cli/run/job.h"
 #include "driver/cli/used/used.h"
 #include "driver/split/split.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Notes in `wanted` what the bodies of `st` read. True: some of it was not noted. */
+/* Sets `wanted` for the fields that the bodies of `st` read. Returns true if it has set any that were not set. */
 static bool note_reads(const Stencil *st, bool *wanted) {
   bool more = false;
   for (int i = 0; i < st->npieces; i++)
@@ -20,7 +20,7 @@ static bool note_reads(const Stencil *st, bool *wanted) {
   return more;
 }
 
-/* Notes in `wanted` which fields of `m` tests may look at that no step changes. True: there are some. */
+/* Sets `wanted` for the fields of `m` that conditions may read and no step changes. Returns true if there are some. */
 static bool find_tested(const Module *m, bool *wanted) {
   bool any = false;
   for (int f = 0; f < m->nfields; f++)
@@ -29,7 +29,7 @@ static bool find_tested(const Module *m, bool *wanted) {
   return any;
 }
 
-/* These and what they are made of. */
+/* Finds these fields, and those from which they are computed. */
 static const bool *find_wanted(const Module *m, Arena *a) {
   bool *wanted = ARENA_ARRAY(a, bool, m->nfields + 1);
   find_tested(m, wanted);
@@ -43,7 +43,7 @@ static const bool *find_wanted(const Module *m, Arena *a) {
   return wanted;
 }
 
-/* May the field be read as a whole, though only choices depend on it? A rank may have room for its parts alone. */
+/* Can the whole field be read, although only choices depend on it? A rank may have memory only for its parts. */
 static bool has_room(StcPlan *plan, int field, StcStatus *s) {
   StcFieldInfo f;
   double left = 0, total;
@@ -52,7 +52,7 @@ static bool has_room(StcPlan *plan, int field, StcStatus *s) {
   return !*s && 4 * (double)f.bytes < left;
 }
 
-/* Tells the program of what one --in gives. `plan`: one that has the program's sizes. */
+/* Tells the program the values of one --in. `plan`: one with the program's sizes. */
 static StcStatus foresee(const Job *j, StcPlan *plan, const FieldOption *o, FieldPlace at) {
   const Declared *d = at.array >= 0 ? NULL : &j->program->declared[at.field];
   const bool *wanted = find_wanted(j->program->module, j->c->arena);
@@ -72,8 +72,8 @@ static StcStatus foresee(const Job *j, StcPlan *plan, const FieldOption *o, Fiel
   return s;
 }
 
-/* Are there masks of which choices on `device` depend: on one GPU the schedule, of a program whose kernels are not made
- * yet; where the grid is cut, how, which rank 0 chooses? */
+/* Do choices on `device` depend on masks: on one GPU the schedule, of a program whose kernels are not made yet; for a
+ * cut grid the cut, which rank 0 chooses? */
 static bool depends(const Job *j, const char *device) {
   const Module *m = j->program->module;
   bool gpu = strncmp(device, "host", 4) != 0 && strcmp(device, "ref") != 0;
@@ -81,7 +81,7 @@ static bool depends(const Job *j, const char *device) {
          (j->net ? !j->net->rank && !j->c->memory : gpu);
 }
 
-/* foresee_fields, where choices depend on that. */
+/* Does the work of foresee_fields, if choices depend on masks. */
 static StcStatus foresee_here(const Job *j) {
   StcPlan *sizes = NULL;
   StcStatus s = plan_new(j->program, "ref", true, false, 0, NULL, &sizes);

@@ -1,4 +1,4 @@
-/* driver/cli/run/run-frames.c: `stc run`: fields that are series of frames, which --in takes from files. */
+/* driver/cli/run/run-frames.c: `stc run`: fields that are series of frames, which --in reads from files. */
 #include "driver/cli/options/command.h"
 #include "driver/cli/run/job.h"
 #include "driver/data/data.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Are the frames random numbers: of each others? */
+/* Are the frames random numbers, different for each frame? */
 static bool is_random(const char *value) { return strncmp(value, "random:", 7) == 0; }
 
 bool frames_are_wanted(const FieldOption *o, FieldPlace at, const StcFieldInfo *f) {
@@ -18,7 +18,7 @@ bool frames_are_wanted(const FieldOption *o, FieldPlace at, const StcFieldInfo *
   return is_random(o->value) || (is_file(o->value) && !is_picture(o->value) && frames_are_in(o->value, f));
 }
 
-/* The field in messages. */
+/* The name of the field in messages. */
 static const char *what_of(const Job *j, const StcFieldInfo *f) {
   return arena_printf(j->c->arena, "field %s", f->name);
 }
@@ -43,14 +43,14 @@ StcStatus frames_check(const Job *j, const FieldOption *o, const StcFieldInfo *f
          STC_INPUT;
 }
 
-/* Frames of random numbers: of the field `info`, which `d` declares. */
+/* Frames of random numbers for the field `info`, which `d` declares. */
 typedef struct RandomFrames {
   StcFieldInfo info;
   const Declared *d;
   uint64_t seed;
 } RandomFrames;
 
-/* Random numbers that depend on seed, frame, field and place (an StcFrame). */
+/* Makes random numbers that depend on seed, frame, field and point (an StcFrame). */
 static StcStatus random_frame(void *user, int64_t frame, void *data, size_t bytes) {
   const RandomFrames *r = user;
   uint64_t seed = r->seed + (uint64_t)frame * UINT64_C(0x9e3779b97f4a7c15);
@@ -67,7 +67,7 @@ static StcStatus random_frame(void *user, int64_t frame, void *data, size_t byte
   return part ? STC_OK : STC_MEMORY;
 }
 
-/* Has the plan take random frames. */
+/* Has the plan use random frames. */
 static StcStatus give_random(const Job *j, StcPlan *plan, const FieldOption *o, FieldPlace at, const StcFieldInfo *f) {
   RandomFrames *r = ARENA_NEW(j->c->arena, RandomFrames);
   *r = (RandomFrames){*f, &j->program->declared[at.field], 0};

@@ -1,12 +1,12 @@
-/* driver/cli/run/run-gradient.c: `stc run --gradient=FOLDER`: the sum of the losses, and a file of derivatives for each
- * target. */
+/* driver/cli/run/run-gradient.c: `stc run --gradient=FOLDER`: computes the sum of the losses, and writes a file of
+ * derivatives for each target. */
 #include "driver/cli/run/job.h"
 #include "driver/data/data.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* If `name` is a scalar that each member has for itself: the shape of its `n` values, into *f. */
+/* If `name` is a scalar with a value for each member, writes the shape of its `n` values to *f. */
 static void shape_of_scalar(const Job *j, const char *name, int64_t n, StcFieldInfo *f) {
   StcReduction value = {0};
   for (int i = 0; stc_program_scalar(j->program, i); i++)
@@ -14,8 +14,8 @@ static void shape_of_scalar(const Job *j, const char *name, int64_t n, StcFieldI
       *f = (StcFieldInfo){.name = name, .rank = 1, .shape = {n}};
 }
 
-/* The shape of what number `i` is, into *f: of a field points, and behind them its components if there are several;
- * complex numbers stay such. */
+/* Writes the shape of target number `i` to *f: for a field its points, followed by its components if there are several;
+ * complex numbers stay complex. */
 static StcStatus shape_of(const Job *j, int i, StcFieldInfo *f, int64_t *n, int64_t axes[2]) {
   const char *name = stc_program_gradient_name(j->program, i);
   int field = stc_program_find_field(j->program, name), array = stc_program_find_array(j->program, name);

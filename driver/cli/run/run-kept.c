@@ -1,5 +1,5 @@
-/* driver/cli/run/run-kept.c: `stc run --check`: values of --in that the reference could not read once more, as they
- * come by a pipe or the run writes their file: they are kept. */
+/* driver/cli/run/run-kept.c: `stc run --check`: keeps values of --in that the reference could not read again, because
+ * they come from a pipe, or because the run writes their file. */
 #include "driver/cli/used/used.h"
 #include "driver/data/writer.h"
 
@@ -11,7 +11,7 @@ struct Kept {
   int64_t bytes;
 };
 
-/* What is kept of one of the job's --in. */
+/* The kept values of one of the job's --in. */
 static Kept *kept_of(const Job *j, const FieldOption *o) { return &j->kept[o - j->c->in]; }
 
 void kept_open(Job *j) {
@@ -20,7 +20,7 @@ void kept_open(Job *j) {
   memset(j->kept, 0, n * sizeof *j->kept);
 }
 
-/* Does the run write the file `path`, or that of the array in it, as --out or --png names it? */
+/* Does the run write the file `path`, or that of the array in it, by --out or --png? */
 static bool is_written(const Command *c, const char *path) {
   UsedFiles u = {.arena = c->arena};
   bool same = false;

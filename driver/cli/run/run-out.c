@@ -1,4 +1,4 @@
-/* driver/cli/run/run-out.c: `stc run`: fields out to files, after the last step and while the program runs. */
+/* driver/cli/run/run-out.c: `stc run`: writes fields to files, after the last step and while the program runs. */
 #include "driver/cli/used/used.h"
 #include "driver/data/writer.h"
 #include "driver/split/split.h"
@@ -17,21 +17,21 @@ struct Outputs {
   Feed *feed;
   const Job *job;
   bool lean;    /* no rank has the whole grid */
-  int nsent;    /* lean: the first so many writers are rank 0's, which has the feed, and is sent what they write */
-  int nperiods; /* of watches: of the files, and of the checkpoint if that differs */
+  int nsent;    /* lean: so many first writers are rank 0's, which has the feed and receives their fields */
+  int nperiods; /* of observers: of the files, and of the checkpoint if that differs */
   struct Period {
     struct Outputs *out;
     int64_t every;
   } periods[2];
 };
 
-/* Output number i of the command: those of --out, then those of --png; the option's name. */
+/* Output number i of the command: those of --out, then those of --png; the other function: the name of the option. */
 static const FieldOption *output(const Command *c, int i) { return i < c->nout ? &c->outs[i] : &c->pngs[i - c->nout]; }
 static const char *option_of(const Command *c, int i) { return i < c->nout ? "--out" : "--png"; }
 
 /* ---------------------------------------------------------------- checks before the run */
 
-/* Checks that the field of `o` holds something after a step, and that format `f` holds such a thing. */
+/* Checks that the field of `o` has values after a step, and that format `f` supports them. */
 static bool check_field(const Job *j, const char *option, const FieldOption *o, const Format *f, FieldPlace *at) {
   if (!find_place(j, option, o->field, false, at))
     return false;
@@ -56,7 +56,7 @@ static bool check_field(const Job *j, const char *option, const FieldOption *o, 
   return true;
 }
 
-/* Reports that the step's number stands in the name of a folder. */
+/* Reports that the step's number is in the name of a folder. */
 static StcStatus number_in_folder(const Job *j, const char *option, const FieldOption *o) {
   const char *name = strrchr(o->value, '/') + 1, *dot = strrchr(name, '.');
   int stem = (int)(dot ? dot - name : (ptrdiff_t)strlen(name));
@@ -67,7 +67,7 @@ static StcStatus number_in_folder(const Job *j, const char *option, const FieldO
          STC_USAGE;
 }
 
-/* Checks the name: a place for the step where there is to be a file for each, and none where one file holds all; and
+/* Checks the name: it must have a placeholder for the step if each step has a file, and none if one file holds all; and
  * that such a file can be written. */
 static StcStatus check_path(const Job *j, const char *option, const FieldOption *o, const Format *f) {
   int n;
@@ -99,7 +99,7 @@ static StcStatus check_path(const Job *j, const char *option, const FieldOption 
   return file_probe(c, path_of_step(j->c->arena, o->value, 0)) ? STC_OK : STC_IO;
 }
 
-/* The format of a picture in the file `path`; NULL after reporting. */
+/* The picture format of the file `path`; NULL after an error. */
 static const Format *picture_format(const Command *c, const char *path) {
   const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
   if (dot && (strcmp(dot, ".png") == 0 || strcmp(dot, ".apng") == 0 || strcmp(dot, ".mp4") == 0))
@@ -112,14 +112,14 @@ static const Format *picture_format(const Command *c, const char *path) {
   return NULL;
 }
 
-/* The format of output `i`; NULL after reporting. */
+/* The format of output `i`; NULL after an error. */
 static const Format *output_format(const Command *c, int i) {
   const char *path = output(c, i)->value;
   return i < c->nout ? format_find(c->context, "--out", path) : picture_format(c, path);
 }
 
-/* The writer of output `i`, whose format is `f`: a new one, or, where a file holds many fields, one that is there.
- * NULL after an error. */
+/* The writer of output `i`, whose format is `f`: a new one, or the existing one of a file that holds many fields. NULL
+ * after an error. */
 static Writer *writer_for(const Job *j, int i, const Format *f) {
   const Command *c = j->c;
   Outputs *out = j->outputs;
@@ -145,7 +145,7 @@ static Writer *writer_for(const Job *j, int i, const Format *f) {
   return w;
 }
 
-/* The source of what an option names, made when first needed. */
+/* The source for the target of an option, made when first needed. */
 static const Source *source_for(Outputs *out, FieldPlace at) {
   for (int i = 0; i < out->nsources; i++)
     if (out->sources[i].at.field == at.field && out->sources[i].at.component == at.component)
@@ -154,7 +154,7 @@ static const Source *source_for(Outputs *out, FieldPlace at) {
   return &out->sources[out->nsources++];
 }
 
-/* Adds the field of --mask to a writer of pictures, of format `f`. False after reporting. */
+/* Adds the field of --mask to a writer of pictures, of format `f`. False after an error. */
 static bool add_mask(Job *j, Writer *w, const Format *f) {
   const FieldOption o = {.field = j->c->mask + (*j->c->mask == '!'), .value = ""};
   FieldPlace at;
@@ -187,7 +187,7 @@ static StcStatus add_output(Job *j, int i) {
 
 /* ---------------------------------------------------------------- the checkpoint */
 
-/* How many sources a checkpoint has at most: the state of the run, components of fields, launch-time arrays. */
+/* The largest number of sources of a checkpoint: the state of the run, components of fields, launch-time arrays. */
 static int state_sources(const StcProgram *p) {
   int n = 1 + stc_program_array_count(p);
   for (int f = 0; f < p->ndeclared; f++)
@@ -201,7 +201,7 @@ static void add_source(Outputs *out, Writer *w, Source s) {
   w->sources[w->nsources++] = &out->sources[out->nsources++];
 }
 
-/* Adds the writer of the checkpoint, if one is asked for. */
+/* Adds the writer of the checkpoint, if one is requested. */
 static StcStatus add_checkpoint(Job *j) {
   const Command *c = j->c;
   const StcProgram *p = j->program;
@@ -234,9 +234,9 @@ static StcStatus add_checkpoint(Job *j) {
   return STC_OK;
 }
 
-/* ---------------------------------------------------------------- what the files say of the run */
+/* ---------------------------------------------------------------- the facts about the run in files */
 
-/* Takes spacing and origin: one number for each dimension, or one spacing for all. */
+/* Reads spacing and origin: one number for each dimension, or one spacing for all. */
 static StcStatus take_place(const Command *c, int rank, Facts *f) {
   if (c->nspacing > 1 && c->nspacing != rank)
     return context_error(c->context,
@@ -259,7 +259,7 @@ static StcStatus take_place(const Command *c, int rank, Facts *f) {
   return STC_OK;
 }
 
-/* Takes how pictures are drawn. */
+/* Reads the options for drawing pictures. */
 static StcStatus take_look(const Job *j, Look *look) {
   const Command *c = j->c;
   Str names = {.arena = c->arena};
@@ -282,7 +282,7 @@ static StcStatus take_look(const Job *j, Look *look) {
   return STC_OK;
 }
 
-/* Takes --unit for the grid and for the sources whose fields it names. */
+/* Reads --unit for the grid and for the sources whose fields it names. */
 static StcStatus take_units(const Job *j, Outputs *out) {
   for (int i = 0; i < j->c->nunit; i++) {
     const FieldOption *o = &j->c->units[i];
@@ -300,7 +300,7 @@ static StcStatus take_units(const Job *j, Outputs *out) {
   return STC_OK;
 }
 
-/* Takes the params, and what made and runs the program. */
+/* Records the params, and the versions and device of the run. */
 static void take_params(const Job *j, Facts *f) {
   const Module *m = j->program->module;
   ParamFact *params = NULL;
@@ -325,7 +325,7 @@ static void take_params(const Job *j, Facts *f) {
   f->schedule = j->plan ? stc_plan_schedule(j->plan) : NULL;
 }
 
-/* Is `name` a scalar that each member has for itself? */
+/* Does the scalar `name` have a value for each member? */
 static bool is_scalar_of_each(const Module *m, const char *name) {
   for (int i = 0; i < m->nparam_arrays; i++)
     if (m->param_arrays[i].each && !strcmp(m->param_arrays[i].name, name))
@@ -333,9 +333,9 @@ static bool is_scalar_of_each(const Module *m, const char *name) {
   return false;
 }
 
-/* Adds the files of derivatives of --gradient, which are to be written when all is computed; false after a message: one
- * of them cannot be written. The derivative of a param, or of a scalar that
- * all members share, is only printed. */
+/* Adds the files for derivatives of --gradient, which are written when all is computed; false after a message that one
+ * of them cannot be written. The derivative with respect to a param, or to a scalar that all members share, is only
+ * printed. */
 static bool add_gradient(const Job *j, UsedFiles *used) {
   const StcProgram *p = j->program;
   bool ok = true;
@@ -351,7 +351,7 @@ static bool add_gradient(const Job *j, UsedFiles *used) {
   return ok;
 }
 
-/* Checks that all files of the run, what goes beside an output and the log among them, have names of their own. */
+/* Checks that all files of the run have different names, including those beside an output and the log. */
 static StcStatus check_written(const Job *j) {
   const Command *c = j->c;
   const Outputs *out = j->outputs;
@@ -370,12 +370,12 @@ static StcStatus check_written(const Job *j) {
   return used_check(c, &used);
 }
 
-/* Does the format write under another name until all is there? */
+/* Does the format write under another name until the file is complete? */
 static bool grows_beside(const Format *f) {
   return f == &checkpoint_format || f->open == hdf5_open || f->open == movie_open;
 }
 
-/* Keeps other runs from writing the files that grow, or are replaced again and again, until this one has ended. */
+/* Prevents other runs from writing the files that grow, or are replaced repeatedly, until this run has ended. */
 static StcStatus claim_files(Job *j) {
   const Outputs *out = j->outputs;
   bool ok = true;
@@ -418,7 +418,7 @@ StcStatus outputs_check(Job *j) {
 
 /* ---------------------------------------------------------------- the start */
 
-/* Has the plan go on from the checkpoint, up to as many steps in all as were asked for. */
+/* Has the plan continue from the checkpoint, up to the requested total number of steps. */
 static StcStatus restart(const Job *j, StcPlan *plan, Series *series, int64_t *steps) {
   Restart from = {0, ""};
   int64_t all = j->c->steps < 0 ? stc_program_steps(j->program) : j->c->steps;
@@ -449,7 +449,7 @@ StcStatus start_plan(const Job *j, StcPlan *plan, Series *series, int64_t *steps
 
 /* ---------------------------------------------------------------- the run */
 
-/* The values of a source where no rank has the whole grid (Source.copy), on rank 0. */
+/* Collects the values of a source on rank 0 if no rank has the whole grid (Source.copy). */
 static StcStatus take_sent(const Source *from, StcPlan *plan, void **data) {
   if (!*data)
     *data = malloc((size_t)from->info.bytes + 1);
@@ -458,7 +458,7 @@ static StcStatus take_sent(const Source *from, StcPlan *plan, void **data) {
   return gather_ask(plan, from->at.field, from->at.component, &from->info, *data);
 }
 
-/* The same of a source for pictures: what they show of the field, and what all ranks see of it. */
+/* The same for a source of pictures: the values that they show of the field, and the summary over all ranks. */
 static StcStatus take_shown(const Source *from, StcPlan *plan, void **data) {
   size_t behind = source_sight(from);
   if (!*data)
@@ -469,7 +469,7 @@ static StcStatus take_shown(const Source *from, StcPlan *plan, void **data) {
                       (void *)((char *)*data + behind));
 }
 
-/* The source of what pictures show of `whole`. */
+/* The source for the values of `whole` that pictures show. */
 static Source *shown_source(Outputs *out, const Source *whole) {
   for (int i = 0; i < out->nsources; i++)
     if (memcmp(&out->sources[i].at, &whole->at, sizeof whole->at) == 0 && out->sources[i].sampled)
@@ -484,7 +484,7 @@ static Source *shown_source(Outputs *out, const Source *whole) {
   return shown;
 }
 
-/* Has the writer's sources be sent to rank 0: of pictures no more than they show. */
+/* Has the writer's sources sent to rank 0; of pictures only what they show. */
 static void take_from_all(Outputs *out, Writer *w) {
   for (int k = 0; k < w->nsources; k++) {
     Source *from = &out->sources[w->sources[k] - out->sources];
@@ -495,7 +495,8 @@ static void take_from_all(Outputs *out, Writer *w) {
   }
 }
 
-/* Puts the writers first that are rank 0's, has it get what they write from all, and has all ranks open the others. */
+/* Moves rank 0's writers to the front, has it receive their fields from all ranks, and has all ranks open the others.
+ */
 static StcStatus part_writers(Outputs *out) {
   const Job *j = out->job;
   Writer *sorted = ARENA_ARRAY(j->c->arena, Writer, out->nwriters + 1);
@@ -525,7 +526,7 @@ static StcStatus part_writers(Outputs *out) {
   return s;
 }
 
-/* Writes what is due of rank 0's files where no rank has the whole grid. All ranks call it. */
+/* Writes the outputs of rank 0 that are due if no rank has the whole grid. All ranks call it. */
 static StcStatus write_sent(const Outputs *out, int64_t step, int64_t every) {
   StcPlan *plan = out->job->plan;
   StcStatus s = STC_OK;
@@ -538,7 +539,7 @@ static StcStatus write_sent(const Outputs *out, int64_t step, int64_t every) {
   return net_agree(out->job->net, s, &(int){0});
 }
 
-/* Ends what all ranks write beside the run. All ranks call it. */
+/* Finishes the steps that all ranks write beside the run. All ranks call it. */
 static StcStatus finish_joint(const Outputs *out) {
   StcStatus s = STC_OK;
   for (int i = out->nsent; i < out->nwriters; i++) {
@@ -548,9 +549,9 @@ static StcStatus finish_joint(const Outputs *out) {
   return s;
 }
 
-/* Writes what is due after `step` steps where no rank has the whole grid (`every` as feed_step has it). What was
- * written beside the run until now is ended first: files that a checkpoint speaks of, and those of one name, are there.
- */
+/* Writes what is due after `step` steps if no rank has the whole grid (`every` as for feed_step). First finishes steps
+ * that were written beside the run until now, so that files to which a checkpoint refers, and those of one name, are
+ * complete. */
 static StcStatus write_due(Outputs *out, int64_t step, int64_t every) {
   StcStatus s = finish_joint(out);
   if (!s && out->nsent)
@@ -573,18 +574,17 @@ static StcStatus write_due(Outputs *out, int64_t step, int64_t every) {
   return s;
 }
 
-/* The watch: the outputs that are due. */
+/* The observer: writes the outputs that are due. */
 static StcStatus outputs_step(void *user, StcPlan *plan, int64_t step) {
   const struct Period *p = user;
   if (p->out->lean)
     return write_due(p->out, step, p->every);
-  if (!p->out->feed) /* all is written, and the plan goes on for its page alone (run-view.c) */
+  if (!p->out->feed) /* all is written; the plan goes on only for its page (run-view.c) */
     return STC_OK;
   return feed_step(p->out->feed, plan, step, p->every);
 }
 
-/* Are there, among those who write every `every` steps, none but such as take fields alone? A checkpoint takes what
- * reductions and probes came to, too. */
+/* Do all writers with period `every` write only fields? A checkpoint also contains reductions and probes. */
 static bool takes_fields(const Outputs *out, int64_t every) {
   for (int i = 0; i < out->nwriters; i++)
     if (out->writers[i].every == every && out->writers[i].format == &checkpoint_format)
@@ -592,7 +592,7 @@ static bool takes_fields(const Outputs *out, int64_t every) {
   return true;
 }
 
-/* Has the plan call the watch for each period that a writer has. */
+/* Has the plan call the observer at the period of each writer. */
 static StcStatus watch(const Job *j, Outputs *out) {
   StcStatus s = STC_OK;
   for (int i = 0; i < out->nwriters && !s; i++) {
@@ -636,8 +636,8 @@ StcStatus outputs_open(Job *j) {
   return s || !out->nwriters ? s : watch(j, out);
 }
 
-/* Writes what wants the last step after a run that ended with `s`, or the one where it was stopped. Gives `s`, or what
- * has gone wrong now. */
+/* Writes the outputs of the last step after a run that ended with `s`, or of the step at which it was stopped. Returns
+ * `s`, or the error of this function. */
 static StcStatus write_last(Job *j, StcStatus s, int64_t *written) {
   Outputs *out = j->outputs;
   if (!out->lean && out->feed && !s && stop_asked(j->progress.stop))
@@ -653,7 +653,7 @@ static StcStatus write_last(Job *j, StcStatus s, int64_t *written) {
   return s ? s : now;
 }
 
-/* Ends the files that all ranks have written, and warns of the first NaN in them. */
+/* Closes the files that all ranks have written, and warns of the first NaN in them. */
 static StcStatus close_joint(const Outputs *out) {
   StcStatus s = STC_OK;
   bool warned = false;

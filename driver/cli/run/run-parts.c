@@ -1,6 +1,6 @@
-/* driver/cli/run/run-parts.c: `stc run` on several ranks none of which has the whole grid: fields in, part by part.
- * Each rank reads what its parts have of a file, ghost cells too; what can be read but once rank 0 reads, and sends on
- * block by block. How they go out: data/joint.h. */
+/* driver/cli/run/run-parts.c: `stc run` on several ranks, none of which has the whole grid: reads fields, part by part.
+ * Each rank reads the points of its parts from a file, including ghost cells; a file that can be read only once is read
+ * by rank 0, which sends it on block by block. Writing is in data/joint.h. */
 #include "driver/data/writer.h"
 #include "driver/split/split.h"
 
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Type and shape of a place in `plan`, of a field of that name. */
+/* Finds type and shape of a field, or its component, of that name in `plan`. */
 static StcStatus place_of(StcPlan *plan, const char *name, int component, int *field, StcFieldInfo *f) {
   *field = stc_program_find_field(plan->program, name);
   return component >= 0 ? stc_plan_component(plan, *field, component, f) : stc_plan_field(plan, *field, f);
@@ -23,23 +23,23 @@ static int64_t point_bytes(const StcPlan *p, FieldPlace at) {
   return at.component < 0 ? d->point_bytes : type_size((Type)d->components[at.component].type);
 }
 
-/* ---------------------------------------------------------------- in */
+/* ---------------------------------------------------------------- reading */
 
-/* Where the values for a part are from: a file (file.fd >= 0), or random numbers for `whole`. */
+/* The origin of values for a part: a file (file.fd >= 0), or random numbers for `whole`. */
 typedef struct PartSource {
   PartFile file;
   const StcFieldInfo *whole;
   uint64_t seed;
 } PartSource;
 
-/* One run of cells that are no file's (part_each). */
+/* Makes one run of cells whose values are not from a file (part_each). */
 static StcStatus take_run(void *user, int64_t from, int64_t to, int64_t n) {
   const PartSource *x = user;
   random_range(x->whole, x->seed, from, n, x->file.memory + to * x->file.size);
   return STC_OK;
 }
 
-/* Fills what part `part` has of a place, and gives it to the part's plan. */
+/* Fills the points that part `part` has of a target, and passes them to the part's plan. */
 static StcStatus give_part(const Job *j, const PartPlan *part, const FieldOption *o, FieldPlace at, PartSource *from) {
   const char *name = j->program->declared[at.field].name;
   StcPlan *q = part->plan;
@@ -66,15 +66,15 @@ static StcStatus give_part(const Job *j, const PartPlan *part, const FieldOption
   return s;
 }
 
-/* ---------------------------------------------------------------- in, block by block */
+/* ---------------------------------------------------------------- reading, block by block */
 
 /* Bytes of a block of a stream. */
 enum { STREAM_BLOCK = 1 << 24 };
 
-/* A field that comes in one stream or, from a picture, in rows of `row` points: `points` points of `size` bytes, of
- * which number first .. end - 1 are in `block`, which has room for `most`. from: a stream, on rank 0. memory: by part
- * of this rank, what it has of the field (malloc); now: that of one of them. sends: other ranks are sent the blocks;
- * kept: where all of the values are kept, NULL: nowhere. */
+/* A field that is read as a stream or, from a picture, in rows of `row` points: `points` points of `size` bytes, of
+ * which numbers first .. end - 1 are in `block`, which has room for `most`. from: a stream, on rank 0. memory: by part
+ * of this rank, its points of the field (malloc); now: that of one of them. sends: blocks are sent to the other ranks;
+ * kept: memory that keeps all of the values, or NULL. */
 typedef struct PartStream {
   const Job *job;
   FieldPlace at;
@@ -84,7 +84,7 @@ typedef struct PartStream {
   bool sends;
 } PartStream;
 
-/* Takes what a part has of the block (part_each). */
+/* Copies a part's points from the block (part_each). */
 static StcStatus take_block(void *user, int64_t from, int64_t to, int64_t n) {
   const PartStream *x = user;
   int64_t lo = from > x->first ? from : x->first, hi = from + n < x->end ? from + n : x->end;
@@ -93,7 +93,7 @@ static StcStatus take_block(void *user, int64_t from, int64_t to, int64_t n) {
   return STC_OK;
 }
 
-/* Has all parts of this rank take what they have of the block. */
+/* Has all parts of this rank copy their points from the block. */
 static void take_all(PartStream *x) {
   const Split *split = x->job->plan->split;
   for (int i = split->begin; i < split->end; i++) {
@@ -102,7 +102,7 @@ static void take_all(PartStream *x) {
   }
 }
 
-/* Memory for a block of at least a row of `row` points, and for what the parts have. */
+/* Allocates memory for a block of at least one row of `row` points, and for the points of the parts. */
 static StcStatus make_room(const Job *j, FieldPlace at, const StcFieldInfo *whole, int64_t row, PartStream *x) {
   const Split *split = j->plan->split;
   *x = (PartStream){.job = j, .at = at, .size = point_bytes(j->plan, at), .row = row};
@@ -123,7 +123,7 @@ static StcStatus make_room(const Job *j, FieldPlace at, const StcFieldInfo *whol
   return ok ? STC_OK : computer_no_room(j->c->context, "the values of", whole->name, (double)whole->bytes);
 }
 
-/* Frees it. */
+/* Frees this memory. */
 static void free_room(const Job *j, PartStream *x) {
   for (int i = 0; x->memory && i < j->plan->split->end - j->plan->split->begin; i++)
     free(x->memory[i]);
@@ -131,13 +131,13 @@ static void free_room(const Job *j, PartStream *x) {
   free(x->block);
 }
 
-/* The points of a row of what --in names: of a picture the field's own. */
+/* The number of points in a row of the file of --in: for a picture the field's. */
 static int64_t row_of(const FieldOption *o, const StcFieldInfo *whole) {
   int64_t width = whole->rank == 2 ? whole->shape[1] : whole->rank == 3 && whole->shape[0] == 1 ? whole->shape[2] : 0;
   return is_picture(o->value) && width ? width : 1;
 }
 
-/* Memory, and on rank 0 the file, but for a picture's. */
+/* Allocates memory, and opens the file on rank 0, except for a picture. */
 static StcStatus open_stream(const Job *j, const FieldOption *o, FieldPlace at, const StcFieldInfo *whole,
                              PartStream *x) {
   const char *what = arena_printf(j->c->arena, "field %s", whole->name);
@@ -154,7 +154,7 @@ static StcStatus open_stream(const Job *j, const FieldOption *o, FieldPlace at, 
   return x->from ? STC_OK : context_stopped(j->c->context) ? STC_INTERRUPTED : STC_INPUT;
 }
 
-/* Has all parts take what they have of the block, those of other ranks too, if it is for these. */
+/* Has all parts copy their points from the block; if it is for other ranks too, sends it to them. */
 static void pass_block(PartStream *x) {
   Net *net = x->job->net;
   size_t bytes = (size_t)((x->end - x->first) * x->size);
@@ -168,12 +168,12 @@ static void pass_block(PartStream *x) {
   x->first = x->end;
 }
 
-/* Where the block that begins at x->first ends. */
+/* The end of the block that begins at x->first. */
 static int64_t block_end(const PartStream *x) {
   return x->points - x->first < x->most ? x->points : x->first + x->most;
 }
 
-/* Takes a row of a picture (a png_each_row callback). */
+/* Copies a row of a picture (a png_each_row callback). */
 static void take_row(void *user, int64_t y, const void *values) {
   PartStream *x = user;
   memcpy(x->block + (y * x->row - x->first) * x->size, values, (size_t)(x->row * x->size));
@@ -182,7 +182,7 @@ static void take_row(void *user, int64_t y, const void *values) {
     pass_block(x);
 }
 
-/* On other ranks than 0: takes the blocks that rank 0 sends, until it says that there are no more. */
+/* On ranks other than 0: receives the blocks of rank 0 until it sends the last one. */
 static void receive_blocks(PartStream *x) {
   Net *net = x->job->net;
   bool more = true;
@@ -196,7 +196,7 @@ static void receive_blocks(PartStream *x) {
   }
 }
 
-/* Passes the blocks of an array that is open. */
+/* Passes on the blocks of an open array. */
 static StcStatus pass_array(const Job *j, const FieldOption *o, const StcFieldInfo *whole, PartStream *x) {
   bool more = true;
   while (x->first < x->points && more) {
@@ -210,7 +210,7 @@ static StcStatus pass_array(const Job *j, const FieldOption *o, const StcFieldIn
   return npy_stream_end(j->c->context, o->value, whole, x->from, x->got);
 }
 
-/* Reads all blocks on rank 0, and has all take of them what they have. All ranks call it. */
+/* Reads all blocks on rank 0, and has all ranks copy their points. All ranks call it. */
 static StcStatus read_stream(const Job *j, const FieldOption *o, const StcFieldInfo *whole, PartStream *x) {
   Net *net = j->net;
   const char *what = arena_printf(j->c->arena, "field %s", whole->name);
@@ -225,7 +225,7 @@ static StcStatus read_stream(const Job *j, const FieldOption *o, const StcFieldI
   return s;
 }
 
-/* Gives what was read to the parts, unless reading came to an error `s`. */
+/* Passes the points to the parts' plans, unless reading ended with an error `s`. */
 static StcStatus set_parts(const Job *j, FieldPlace at, PartStream *x, StcStatus s) {
   const Split *split = j->plan->split;
   for (int i = split->begin; i < split->end && !s; i++) {
@@ -245,7 +245,7 @@ static StcStatus set_parts(const Job *j, FieldPlace at, PartStream *x, StcStatus
   return s;
 }
 
-/* Carries out one --in that can be read but once. All ranks call it. */
+/* Sets the values of one --in that can be read only once. All ranks call it. */
 static StcStatus give_stream(const Job *j, const FieldOption *o, FieldPlace at, const StcFieldInfo *whole) {
   Net *net = j->net;
   PartStream x;
@@ -257,7 +257,7 @@ static StcStatus give_stream(const Job *j, const FieldOption *o, FieldPlace at, 
   return set_parts(j, at, &x, s);
 }
 
-/* Carries out one --in of a picture, which every rank reads: some rows at a time. */
+/* Sets the values of one --in from a picture, which every rank reads, some rows at a time. */
 static StcStatus give_picture(const Job *j, const FieldOption *o, FieldPlace at, const StcFieldInfo *whole) {
   const char *what = arena_printf(j->c->arena, "field %s", whole->name);
   PartStream x;
@@ -267,7 +267,7 @@ static StcStatus give_picture(const Job *j, const FieldOption *o, FieldPlace at,
   return set_parts(j, at, &x, s);
 }
 
-/* Checks a file that is no picture. *converted: its elements are not those of the field, as they lie there. */
+/* Checks a file that is not a picture. *converted: its elements differ from the field's in type or order. */
 static StcStatus check_file(const Job *j, const FieldOption *o, const char *what, const StcFieldInfo *whole,
                             bool *converted) {
   Cast cast = {.needed = true};
@@ -276,7 +276,7 @@ static StcStatus check_file(const Job *j, const FieldOption *o, const char *what
   return s;
 }
 
-/* Carries out one --in of a file whose elements are converted, which every rank reads as a whole. */
+/* Sets the values of one --in from a file whose elements are converted; every rank reads the whole file. */
 static StcStatus give_converted(const Job *j, const FieldOption *o, FieldPlace at, const char *what,
                                 const StcFieldInfo *whole) {
   PartStream x;
@@ -294,16 +294,16 @@ static StcStatus give_converted(const Job *j, const FieldOption *o, FieldPlace a
   return set_parts(j, at, &x, s);
 }
 
-/* Is the value of --in, on rank 0, something that can be read but once? All ranks call it. */
+/* Is the value of --in, on rank 0, a file that can be read only once? All ranks call it. */
 static bool is_stream(const Job *j, const FieldOption *o) {
   bool stream = is_file(o->value) && path_is_special(o->value);
   j->net->broadcast(j->net, &stream, sizeof stream, 0);
   return stream;
 }
 
-/* ---------------------------------------------------------------- in, whatever it is */
+/* ---------------------------------------------------------------- reading in all cases */
 
-/* Keeps the values of a file for --check, where the run writes it. */
+/* Keeps the values of a file for --check, if the run writes that file. */
 static StcStatus keep(const Job *j, const FieldOption *o, FieldPlace at) {
   StcFieldInfo f;
   void *data = NULL;
@@ -312,7 +312,7 @@ static StcStatus keep(const Job *j, const FieldOption *o, FieldPlace at) {
   return s;
 }
 
-/* Carries out one --in for a place on all parts of this rank. */
+/* Sets the values of one --in for one target on all parts of this rank. */
 static StcStatus give_place(const Job *j, const FieldOption *o, FieldPlace at) {
   StcPlan *p = j->plan;
   const Split *split = p->split;
@@ -350,7 +350,7 @@ static StcStatus give_place(const Job *j, const FieldOption *o, FieldPlace at) {
   return s;
 }
 
-/* Carries out --in for a launch-time array, which every part has as a whole; from a stream by way of rank 0. */
+/* Sets the values of --in for a launch-time array, of which every part has the whole; a stream is read by rank 0. */
 static StcStatus give_arrays(const Job *j, const FieldOption *o, int array) {
   Net *net = j->net;
   StcFieldInfo f;
@@ -368,7 +368,7 @@ static StcStatus give_arrays(const Job *j, const FieldOption *o, int array) {
   return s;
 }
 
-/* Carries out one --in; components by themselves where the values are no file's. */
+/* Sets the values of one --in; values that are not from a file are set component by component. */
 static StcStatus give_one(const Job *j, const FieldOption *o, FieldPlace at) {
   const Declared *d = at.array >= 0 ? NULL : &j->program->declared[at.field];
   if (!d)
@@ -385,7 +385,7 @@ static StcStatus give_one(const Job *j, const FieldOption *o, FieldPlace at) {
   return s;
 }
 
-/* The same, until all ranks are done: what one reads next the others may wait for. */
+/* The same, and waits until all ranks are done, as others may wait for what one rank reads next. */
 static StcStatus give(const Job *j, StcPlan *plan, const FieldOption *o, FieldPlace at) {
   (void)plan;
   return net_agree(j->net, give_one(j, o, at), &(int){0});

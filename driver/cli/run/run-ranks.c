@@ -1,6 +1,6 @@
-/* driver/cli/run/run-ranks.c: `stc run` started by mpirun or srun: joining the other ranks, and speaking with one
- * voice. Rank 0 prints what there is to tell. What goes wrong on another rank is kept there until all know of it, and
- * printed by the lowest rank that it went wrong on. */
+/* driver/cli/run/run-ranks.c: `stc run` started by mpirun or srun: joins the other ranks, and prints messages once.
+ * Rank 0 prints the output. Errors of another rank are kept until all ranks know of them, and are printed by the lowest
+ * rank that has an error. */
 #include "driver/cli/options/command.h"
 #include "driver/cli/run/job.h"
 #include "driver/split/split.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a rank other than 0 has to tell: errors, and the notes to them. */
+/* The messages of a rank other than 0: errors, and notes about them. */
 struct Voice {
   StcContext *context;
   FILE *to;
@@ -42,7 +42,7 @@ static StcStatus hush(Job *j) {
   return STC_OK;
 }
 
-/* All that the process was started with, but its own name, "\0" between words (malloc). */
+/* The arguments of the process, except its own name, each ended by "\0" (malloc). */
 static char *arguments(size_t *size) {
   FILE *from = fopen("/proc/self/cmdline", "rb");
   char *text = NULL, chunk[4096];
@@ -62,7 +62,7 @@ static char *arguments(size_t *size) {
   return text;
 }
 
-/* Checks that all ranks have the same `bytes`; else rank 0 says that the other one has not the same `what`. */
+/* Checks that all ranks have the same `bytes`; else rank 0 reports which other rank differs in `what`. */
 static StcStatus check_same(const Job *j, const char *what, const void *bytes, size_t size) {
   int who;
   if (net_same(j->net, bytes, size, &who))
@@ -71,7 +71,7 @@ static StcStatus check_same(const Job *j, const char *what, const void *bytes, s
   return STC_USAGE;
 }
 
-/* Is MPI asked for, or was this process started by a launcher with others? */
+/* Is MPI requested, or was this process started with others by a launcher? */
 static bool has_ranks(const Command *c) {
   int size;
   const char *by;
@@ -80,7 +80,7 @@ static bool has_ranks(const Command *c) {
   return net_launched(&size, &by) && size != 1;
 }
 
-/* Is a grid to be cut in this process? */
+/* Is the grid to be cut in this process? */
 static bool is_cut(const Command *c) {
   const char *colon = c->device ? strchr(c->device, ':') : NULL;
   if (c->split || !colon)
@@ -93,7 +93,7 @@ static bool is_cut(const Command *c) {
   return strpbrk(colon, ",-") != NULL;
 }
 
-/* Writes what was kept of this rank's messages, behind which rank it is. */
+/* Prints the kept messages of this rank, after the rank's number. */
 static void speak(int rank, FILE *kept) {
   char text[4096];
   size_t n;
@@ -104,8 +104,8 @@ static void speak(int rank, FILE *kept) {
   fflush(stderr);
 }
 
-/* A rank that has not found the others lets rank 0 speak, which ends all of them where it has not either: who ends
- * first ends all. If it is the only one, and so still there after a second, it speaks itself. */
+/* If a rank has not found the others, it leaves the message to rank 0, as the launcher ends all processes when the
+ * first one ends. If it is alone, and so still runs after a second, it prints the message itself. */
 static StcStatus alone(StcStatus (*open)(Job *j), Job *j) {
   int rank = net_launched_rank();
   FILE *own = rank > 0 ? tmpfile() : NULL;
@@ -126,12 +126,12 @@ static StcStatus alone(StcStatus (*open)(Job *j), Job *j) {
   return s;
 }
 
-/* Joins. */
+/* Joins the other ranks. */
 static StcStatus join(Job *j) {
   return net_open(j->c->context, j->c->mpi && j->c->mpi[0] ? j->c->mpi : NULL, NULL, &j->net);
 }
 
-/* All of the standard input (malloc), *size bytes. NULL: there is no memory for it. */
+/* Reads all of the standard input (malloc), *size bytes. NULL: there is no memory for it. */
 static char *standard_input(size_t *size) {
   char *text = NULL, chunk[4096];
   FILE *to = open_memstream(&text, size);
@@ -142,13 +142,13 @@ static char *standard_input(size_t *size) {
   return text;
 }
 
-/* Has the standard input of this process be the file `from`, from its begin. */
+/* Makes the file `from`, from its start, the standard input of this process. */
 static bool take_input(FILE *from) {
   return from && fflush(from) == 0 && fseek(from, 0, SEEK_SET) == 0 && dup2(fileno(from), STDIN_FILENO) >= 0;
 }
 
-/* Gives all ranks the standard input of rank 0, where the program is to be read from it: launchers give it to that one
- * alone. */
+/* Gives all ranks the standard input of rank 0 if the program is read from it, as launchers give it only to that rank.
+ */
 static StcStatus share_program(const Job *j) {
   Net *net = j->net;
   size_t size = 0;
@@ -173,7 +173,7 @@ static StcStatus share_program(const Job *j) {
 StcStatus ranks_join(Job *j) {
   size_t size;
   if (!has_ranks(j->c))
-    return is_cut(j->c) && !j->c->view && !j->c->gradient && !j->c->memory /* which need the whole grid */
+    return is_cut(j->c) && !j->c->view && !j->c->gradient && !j->c->memory /* these need the whole grid */
                ? net_open_alone(j->c->context, &j->net)
                : STC_OK;
   StcStatus s = alone(join, j);

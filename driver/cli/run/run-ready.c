@@ -1,10 +1,10 @@
-/* driver/cli/run/run-ready.c: `stc run`: checks of params, input fields and the checkpoint before code is made. Of
- * files they read the headers only. */
+/* driver/cli/run/run-ready.c: `stc run`: checks params, input fields and the checkpoint before code is made. It reads
+ * only the headers of files. */
 #include "driver/data/writer.h"
 
 #include <string.h>
 
-/* Type and shape of a place under the job's params. */
+/* Type and shape of a target under the job's params. */
 static StcFieldInfo place_info(const Job *j, FieldPlace at) {
   const StcProgram *p = j->program;
   StcFieldInfo f;
@@ -19,7 +19,7 @@ static StcFieldInfo place_info(const Job *j, FieldPlace at) {
   return f;
 }
 
-/* Checks the file of one --in. What is no regular file is left for the run, which reads it once. */
+/* Checks the file of one --in. Files that are not regular are left to the run, which can read them only once. */
 static StcStatus check_file(const Job *j, const char *path, const char *what, const StcFieldInfo *f) {
   if (path_is_special(path))
     return STC_OK;
@@ -28,7 +28,8 @@ static StcStatus check_file(const Job *j, const char *path, const char *what, co
                                  : npy_check(j->c->context, path, what, f, NULL);
 }
 
-/* Is `o`, which names a component of `at`.field, beside a series of frames of the field? Reports it then. */
+/* Does `o` name a component of the field `at`.field, for which a series of frames is also given? Reports an error then.
+ */
 static bool is_beside_series(const Job *j, const FieldOption *o, FieldPlace at) {
   for (int i = 0; i < j->c->nin && at.component >= 0; i++) {
     FieldPlace other;
@@ -46,7 +47,7 @@ static bool is_beside_series(const Job *j, const FieldOption *o, FieldPlace at) 
   return false;
 }
 
-/* Checks one --in for a place, and notes in `given`, of the place's field or array, that it has values then. */
+/* Checks one --in for one target, and records in `given`, for the target's field or array, that it has values. */
 static StcStatus check_place(const Job *j, const FieldOption *o, FieldPlace at) {
   StcFieldInfo f = place_info(j, at);
   if (f.temp)
@@ -65,7 +66,7 @@ static StcStatus check_place(const Job *j, const FieldOption *o, FieldPlace at) 
                     arena_printf(j->c->arena, "%s %s", at.array >= 0 ? "launch-time array" : "field", f.name), &f);
 }
 
-/* Checks one --in, and notes which components or which array have values then. */
+/* Checks one --in, and records which components, or which array, then have values. */
 static StcStatus check_in(const Job *j, const FieldOption *o, bool *components, bool *arrays) {
   FieldPlace at;
   if (!find_place(j, "--in", o->field, true, &at))
@@ -86,7 +87,7 @@ static StcStatus check_in(const Job *j, const FieldOption *o, bool *components, 
   return s || parts ? s : check_place(j, o, at);
 }
 
-/* How many components the program's fields have. */
+/* The number of components of the program's fields. */
 static int count_components(const StcProgram *p) {
   int n = 0;
   for (int f = 0; f < p->ndeclared; f++)
@@ -94,7 +95,7 @@ static int count_components(const StcProgram *p) {
   return n;
 }
 
-/* Checks that there is memory for the reference that --check runs: beside the run's own, if that is here, too. */
+/* Checks that there is memory for the reference of --check, beside the run's own memory if that is on this computer. */
 static StcStatus check_reference_room(const Job *j) {
   const StcProgram *p = j->program;
   const char *device = j->c->device ? j->c->device : "host";
@@ -113,7 +114,7 @@ static bool names_frames(const Job *j, const FieldOption *o) {
   return find_place(j, "--in", o->field, true, &at) && at.array < 0 && declared_has_frames(j->program, at.field);
 }
 
-/* Notes which components and arrays have values by a checkpoint: all but frames. */
+/* Records which components and arrays have values from a checkpoint: all but frames. */
 static void mark_restored(const StcProgram *p, bool *components, bool *arrays) {
   for (int f = 0; f < p->ndeclared; f++)
     for (int c = 0; c < p->declared[f].ncomponents && !declared_has_frames(p, f); c++)

@@ -1,11 +1,11 @@
-/* driver/cli/run/run-view.c: `stc run --view`: the page that shows the run, and has it wait, begin anew and so on. A
- * run that writes files, or is checked, is made as it was asked for all the same. */
+/* driver/cli/run/run-view.c: `stc run --view`: opens the page that shows the run, and lets the user pause it, start it
+ * again and so on. A run that writes files, or is checked, still runs as requested. */
 #include "driver/cli/run/job.h"
 #include "driver/view/view.h"
 
 #include <stdio.h>
 
-/* Why the run must be made as it was asked for; NULL: it need not. */
+/* The reason why the run must be made as requested; NULL if there is none. */
 static const char *why_bound(const Command *c) {
   bool files = c->nout || c->npng || c->checkpoint || c->log;
   return files ? "the run writes files, which are to be of one run" : c->check ? "the run is checked" : NULL;

@@ -1,4 +1,4 @@
-/* driver/cli/run/run.c: `stc run`: fields in, steps, fields out, the check and the time line. */
+/* driver/cli/run/run.c: `stc run`: reads fields, makes steps, writes fields, checks, and prints the time line. */
 #include "driver/cli/run/job.h"
 #include "driver/data/series.h"
 #include "driver/split/split.h"
@@ -10,7 +10,7 @@
 
 /* ---------------------------------------------------------------- progress */
 
-/* The bar is drawn when a tenth of a second has passed, and at the end. */
+/* Draws the bar after each tenth of a second, and at the end. */
 bool progress_step(void *user, int64_t done, int64_t of) {
   Progress *p = user;
   double now = clock_seconds();
@@ -36,7 +36,7 @@ void progress_end(Progress *p) {
 
 /* ---------------------------------------------------------------- the run */
 
-/* `s` as a JSON string. */
+/* Prints `s` as a JSON string. */
 static void print_string(const char *s) {
   putchar('"');
   for (; *s; s++) {
@@ -50,7 +50,7 @@ static void print_string(const char *s) {
   putchar('"');
 }
 
-/* --time=kernels: a list of the kernels that were launched, as the inside of a JSON array. */
+/* --time=kernels: prints the launched kernels, as elements of a JSON array. */
 static StcStatus print_kernels(const Job *j) {
   StcStatus s = STC_OK;
   const char *between = "";
@@ -69,7 +69,7 @@ static StcStatus print_kernels(const Job *j) {
   return s;
 }
 
-/* --time: one line of JSON. */
+/* --time: prints one line of JSON. */
 static StcStatus print_time(const Job *j, const StcRunInfo *info) {
   StcStatus s = STC_OK;
   printf("{\"program\": ");
@@ -102,8 +102,8 @@ static StcStatus print_time(const Job *j, const StcRunInfo *info) {
   return s;
 }
 
-/* The schedule's text as the summary has it: the family and T, "stream T=12", and the parts behind it.
- * -v and --time tell all. */
+/* The schedule's text for the summary: the family and T, "stream T=12", followed by the parts. -v and --time print all
+ * of it. */
 static const char *short_schedule(const Job *j) {
   const char *all = stc_plan_schedule(j->plan), *t = strstr(all, " T="), *parts = strstr(all, ", ");
   if (!t)
@@ -112,14 +112,14 @@ static const char *short_schedule(const Job *j) {
   return arena_printf(j->c->arena, "%.*s%s", n, all, parts ? parts : "");
 }
 
-/* What a run tells a person. */
+/* Prints the summary of a run. */
 static void print_summary(const Job *j, const StcRunInfo *info) {
   fprintf(stderr, "%s: %" PRId64 " points x %" PRId64 " steps in %.3g s on %s (%s%s%s): %.3g GPts/s\n",
           stc_program_name(j->program), info->points, info->steps, info->seconds, stc_plan_device(j->plan),
           short_schedule(j), j->tuned ? ", from " : "", j->tuned ? j->tuned : "", info->gpts);
 }
 
-/* What reductions came to. */
+/* Prints and writes the values of reductions. */
 static StcStatus report_series(const Job *j, const StcRunInfo *info) {
   if (j->series.full)
     return context_error(j->c->context, "no memory on this computer for the values of reductions"), STC_MEMORY;
@@ -131,10 +131,10 @@ static StcStatus report_series(const Job *j, const StcRunInfo *info) {
   return j->c->log ? series_write(&j->series, j->c->log) : STC_OK;
 }
 
-/* Does this rank read and write? The one that leads does, or, where none has the whole grid, all do. */
+/* Does this rank read and write? Only the leading rank does; if no rank has the whole grid, all do. */
 static bool has_files(const Job *j) { return job_leads(j) || j->plan->split->lean; }
 
-/* What the run starts from. *steps: those to make. */
+/* Sets the initial values. *steps: the number of steps to be made. */
 static StcStatus give_start(Job *j, int64_t *steps) {
   *steps = j->c->steps;
   j->frames = ARENA_NEW(j->c->arena, FrameFiles);
@@ -145,8 +145,8 @@ static StcStatus give_start(Job *j, int64_t *steps) {
   return !s && j->c->first_step > 0 ? stc_plan_first_step(j->plan, j->c->first_step) : s;
 }
 
-/* What the run starts from, until when Ctrl-C may end the process at once, and its files opened. *steps: those to make.
- */
+/* Sets the initial values, until when Ctrl-C may end the process at once, and opens the output files. *steps: the
+ * number of steps to be made. */
 static StcStatus start_run(Job *j, int64_t *steps) {
   StcStatus s = give_start(j, steps);
   ending_allow(NULL);
@@ -160,7 +160,7 @@ static StcStatus start_run(Job *j, int64_t *steps) {
   return s ? s : view_begin(j);
 }
 
-/* What there is to tell after the run, and the check, on the rank that leads. */
+/* Prints the results of the run, and makes the check, on the leading rank. */
 static StcStatus report_run(Job *j, const StcRunInfo *info) {
   StcStatus s = report_series(j, info);
   if (!s && j->c->time)
@@ -170,7 +170,8 @@ static StcStatus report_run(Job *j, const StcRunInfo *info) {
   return s;
 }
 
-/* Fields in, steps, fields out, check and time line. *written: how many steps went to files. */
+/* Reads fields, makes steps, writes fields, checks, and prints the time line. *written: the number of steps written to
+ * files. */
 static StcStatus run_plan(Job *j, int64_t *written) {
   StcRunInfo info;
   int64_t steps;
@@ -197,7 +198,7 @@ static StcStatus run_plan(Job *j, int64_t *written) {
   return s ? s : view_go_on(j);
 }
 
-/* An explicit -march must be what the device runs. */
+/* Checks that an explicit -march is a processor that the device runs. */
 static StcStatus check_march(const Command *c, const char *device) {
   const char *march = c->options.march;
   size_t n = strcspn(device, ":");
@@ -213,7 +214,7 @@ static StcStatus check_march(const Command *c, const char *device) {
   return STC_OK;
 }
 
-/* -v: where it runs, and how. */
+/* -v: prints the device and the schedule. */
 static void remark_plan(const Job *j) {
   context_remark(j->c->context, "device: %s", stc_plan_device(j->plan));
   context_remark(j->c->context, "schedule: %s; made in %.3g s", stc_plan_schedule(j->plan),
@@ -237,14 +238,13 @@ static void remark_plan(const Job *j) {
                    j->plan->split->lean ? "" : ", and the first device the whole grid");
 }
 
-/* The steps from one stop of the run to the next, at least: files or a checkpoint are to be written then; 0: none are.
- */
+/* The smallest number of steps between two stops of the run for files or a checkpoint; 0: there are none. */
 static int64_t steps_between_stops(const Command *c) {
   int64_t every = c->every, saved = c->checkpoint ? c->checkpoint_every : 0;
   return !every || (saved && saved < every) ? saved : every;
 }
 
-/* The program, checked as far as that is possible without a plan. */
+/* Makes the program, and checks all that can be checked without a plan. */
 static StcStatus prepare_job(Job *j, const char *device) {
   const Command *c = j->c;
   StcStatus s = check_march(c, device);
@@ -267,7 +267,7 @@ static StcStatus prepare_job(Job *j, const char *device) {
   return s ? s : ready_check(j);
 }
 
-/* The plan. */
+/* Makes the plan. */
 static StcStatus make_plan(Job *j, const char *device) {
   const Command *c = j->c;
   int64_t memory = 0;
@@ -291,21 +291,21 @@ static StcStatus make_plan(Job *j, const char *device) {
   return s;
 }
 
-/* The last words of a run that was stopped before it had begun. */
+/* Prints the last message of a run that was stopped before it had begun. */
 static void say_stopped(void *user) {
   Job *j = user;
   claims_drop(&j->claims);
   context_error(j->c->context, "stopped; no file was written");
 }
 
-/* Lets Ctrl-C end the process at once until the run begins, while compilers run and fields are filled, unless others
- * wait for it. */
+/* Lets Ctrl-C end the process at once until the run begins, while compilers run and fields are filled, unless other
+ * processes wait for this one. */
 static void allow_end(Job *j) {
   const Ending soon = {.grace = 0.1, .last = say_stopped, .user = j};
   ending_allow(j->net && j->net->size > 1 ? NULL : &soon);
 }
 
-/* The run from joining the other ranks to leaving them. *leads: is this the rank that speaks? */
+/* Makes the run, from joining the other ranks to leaving them. *leads: is this the rank that prints? */
 static StcStatus run_job(Job *j, int64_t *written, bool *leads) {
   const char *device = j->c->device ? j->c->device : "host";
   StcStatus s = ranks_join(j);

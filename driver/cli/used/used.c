@@ -1,6 +1,5 @@
-/* driver/cli/used/used.c: no file that a command reads is replaced, and none written twice, whatever its name is
- * written like.
- */
+/* driver/cli/used/used.c: checks that no file which a command reads is replaced, and that none is written twice, in
+ * whatever form the names are given. */
 #include "driver/cli/used/used.h"
 #include "driver/data/writer.h"
 #include "driver/tune/db/tune-db.h"
@@ -10,9 +9,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---------------------------------------------------------------- which file a name means */
+/* ---------------------------------------------------------------- the file of a name */
 
-/* `path` from the root, without links in its folders; the file need not be there. */
+/* `path` as an absolute path, without links in its folders; the file need not exist. */
 static const char *from_root(Arena *a, const char *path) {
   const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
   char *folder = realpath(slash ? arena_strndup(a, path, (size_t)(base - path)) : ".", NULL);
@@ -24,7 +23,7 @@ static const char *from_root(Arena *a, const char *path) {
 /* The name without its folder. */
 static const char *base_name(const char *path) { return strrchr(path, '/') ? strrchr(path, '/') + 1 : path; }
 
-/* The name without its folder, with "%d" where it has the number of a step, however that is written. */
+/* The name without its folder, with "%d" for the number of a step in any form. */
 static const char *plain_name(Arena *a, const char *path) {
   const char *name = base_name(path);
   int n;
@@ -32,7 +31,8 @@ static const char *plain_name(Arena *a, const char *path) {
   return number ? arena_printf(a, "%.*s%%d%s", (int)(number - name), name, number + n) : name;
 }
 
-/* Is one of the names, from the root, that of a step of the other, or do both name files of steps alike? */
+/* Is one of the names, both absolute, the name of a step's file of the other, or do both name the same series of files?
+ */
 static bool same_series(Arena *a, const char *x, const char *y) {
   const char *bx = base_name(x), *by = base_name(y);
   bool folder = bx - x == by - y && strncmp(x, y, (size_t)(bx - x)) == 0;
@@ -51,7 +51,7 @@ bool name_one_file(Arena *a, const char *x, const char *y) {
 
 /* ---------------------------------------------------------------- the files of a command */
 
-/* Does the value of --in look like a number? */
+/* Does the value of --in have the form of a number? */
 static bool looks_like_value(const char *v) {
   static const char *const words[] = {"zero", "true", "false", "inf", "-inf", "nan", NULL};
   for (int i = 0; words[i]; i++)
@@ -91,7 +91,7 @@ void used_add_included(UsedFiles *u, const StcProgram *p) {
     used_add(u, USE_READ, name, "included by the program");
 }
 
-/* Does the name end like that? */
+/* Does the name have this extension? */
 static bool ends_in(const char *path, const char *ending) {
   size_t n = strlen(path), k = strlen(ending);
   return n > k && strcmp(path + n - k, ending) == 0;
@@ -111,14 +111,14 @@ void used_add_output(UsedFiles *u, Use use, const char *path, const char *what) 
 
 /* ---------------------------------------------------------------- the rule */
 
-/* Do both mean one file? */
+/* Do both name the same file? */
 static bool is_same(Arena *a, const UsedFile *x, const UsedFile *y) {
   if (x->making || y->making)
     return same_series(a, from_root(a, x->path), from_root(a, y->path));
   return name_one_file(a, x->path, y->path);
 }
 
-/* May the file that is read be left to the output? */
+/* May an output replace the file that is read? */
 static bool may_replace(const UsedFile *read, const UsedFile *written) {
   return (read->use == USE_READ_VALUES && written->use == USE_WRITE_VALUES) ||
          (read->use == USE_READ_STATE && written->use == USE_WRITE_STATE);
