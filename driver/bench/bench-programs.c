@@ -1,9 +1,9 @@
-/* driver/bench/bench-programs.c: the programs of `stc bench`, whose texts are part of stc, so that the command needs
- * no file beside it. CMake reads the files' names from the list
- * below, to make this file again when one of them changes. */
+/* driver/bench/bench-programs.c: the programs of `stc bench`, whose texts are a part of stc, so that the command needs
+ * no other files. CMake reads the names of these files from the list below, to compile this file again when one of them
+ * changes. */
 #include "driver/bench/bench.h"
 
-/* Name and file of each, in the order of the table. */
+/* The name and the file of each program, in the order of the table. */
 #define PROGRAMS(EACH) \
   EACH(star2d1r, "driver/bench/star2d1r.stn") \
   EACH(star2d2r, "driver/bench/star2d2r.stn") \
@@ -22,7 +22,7 @@
   EACH(acoustic_wave, "examples/acoustic_wave.stn") \
   EACH(anisotropic_diffusion, "examples/anisotropic_diffusion.stn")
 
-/* The file STC_SOURCE_DIR/FILE, with a NUL behind it, as the characters stc_bench_NAME. */
+/* Embeds the file STC_SOURCE_DIR/FILE, followed by a NUL, as the characters stc_bench_NAME. */
 #define EMBED(NAME, FILE) \
   extern const char stc_bench_##NAME[]; \
   __asm__(".section .rodata\n.global stc_bench_" #NAME "\n.hidden stc_bench_" #NAME "\nstc_bench_" #NAME \
@@ -30,7 +30,7 @@
 PROGRAMS(EMBED)
 EMBED(copy, "driver/bench/copy.stn")
 
-/* Its row. */
+/* The program's row in the table. */
 #define ROW(NAME, FILE) {#NAME, stc_bench_##NAME},
 const BenchProgram bench_programs[] = {PROGRAMS(ROW){0}};
 const BenchProgram bench_copy = {"copy", stc_bench_copy};

@@ -1,4 +1,4 @@
-/* driver/bench/bench-report.c: the results of `stc bench`, as a table (Markdown) and as a JSON file. */
+/* driver/bench/bench-report.c: writes the results of `stc bench` as a table (Markdown) and as a JSON file. */
 #include "driver/bench/bench.h"
 #include "driver/files/files.h"
 #include "driver/files/json.h"
@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "44 %", or "-" if it is not known. */
+/* Writes "44 %", or "-" if the fraction is not known. */
 static const char *percent(char *to, size_t size, double fraction) {
   snprintf(to, size, fraction > 0 ? "%.0f %%" : "-", 100 * fraction);
   return to;
 }
 
-/* The table's head: where and when, and what copying comes to. */
+/* Prints the table's head: device, date, and the speed of copying. */
 static void print_head(FILE *to, const BenchReport *report) {
   fprintf(to, "%s on %s, %s", stc_version(), report->device, report->date);
   if (report->copy_rate > 0)
@@ -24,7 +24,7 @@ static void print_head(FILE *to, const BenchReport *report) {
   fprintf(to, "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
 }
 
-/* A number of the driver's, or "-". */
+/* Writes a number from the driver, or "-" if it is not known. */
 static const char *known(char *to, size_t size, bool is, long long n) {
   snprintf(to, size, is ? "%lld" : "-", n);
   return to;
@@ -53,7 +53,8 @@ void bench_print_row(FILE *to, BenchReport *report, const BenchRow *r) {
   fflush(to);
 }
 
-/* The row of what stc chooses by itself where `tuned` is what it was tuned to; NULL if that was not measured. */
+/* The row of stc's default schedule for the program, type and size of `tuned`, a row of a tuned schedule; NULL if that
+ * was not measured. */
 static const BenchRow *find_chosen(const BenchReport *report, const BenchRow *tuned) {
   for (int i = 0; i < report->nrows; i++) {
     const BenchRow *r = &report->rows[i];
@@ -93,7 +94,7 @@ void bench_print_summary(FILE *to, const BenchReport *report) {
   fflush(to);
 }
 
-/* A row as an object. */
+/* A row as a JSON object. */
 static json_t *row_json(const BenchRow *r) {
   json_t *o = OBJECT("program", json_string(r->program), "type", json_string(r->type), "size", json_string(r->size),
                      "family", json_string(r->family), "schedule", json_string(r->schedule));

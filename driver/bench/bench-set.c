@@ -1,12 +1,11 @@
-/* driver/bench/bench-set.c: which programs, types and sizes `stc bench` measures. */
+/* driver/bench/bench-set.c: chooses the programs, types and sizes that `stc bench` measures. */
 #include "driver/bench/bench.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Sizes for GPUs, for the CPU and for the simulator, ended by rank 0. The first of a rank is the one that --quick
- * takes. */
+/* Sizes for GPUs, for the CPU and for the simulator, each ended by rank 0. --quick uses the first size of a rank. */
 static const BenchSize gpu_sizes[] = {{1, {268435456}, false},
                                       {2, {16384, 16384}, false},
                                       {2, {512, 512}, true},
@@ -30,7 +29,7 @@ const char *bench_size_text(Arena *a, const BenchSize *s) {
   return text.s;
 }
 
-/* The next word of the comma-separated list at *s, which is moved behind it; NULL at its end. */
+/* The next word of the comma-separated list at *s, which is advanced after it; NULL at the end. */
 static const char *next_word(Arena *a, const char **s) {
   if (!**s)
     return NULL;
@@ -40,7 +39,7 @@ static const char *next_word(Arena *a, const char **s) {
   return word;
 }
 
-/* Takes the programs that --programs names, or all. */
+/* Chooses the programs that --programs names, or all. */
 static StcStatus choose_programs(const Command *c, BenchSet *out) {
   const char *names[64], *list = c->bench_programs, *word;
   int n = 0;
@@ -65,7 +64,7 @@ static StcStatus choose_programs(const Command *c, BenchSet *out) {
   return STC_OK;
 }
 
-/* Takes the types that --types names, or both. */
+/* Chooses the types that --types names, or both. */
 static StcStatus choose_types(const Command *c, BenchSet *out) {
   const char *list = c->bench_types ? c->bench_types : "f32,f64", *word;
   while ((word = next_word(c->arena, &list))) {
@@ -94,7 +93,7 @@ static bool parse_size(const char *text, BenchSize *out) {
   return false;
 }
 
-/* Takes the sizes of the device's table; large or small ones only, or for a quick run the first of each rank. */
+/* Chooses sizes of the device's table: only large or only small ones, or for a quick run the first of each rank. */
 static void take_defaults(const Command *c, const DeviceKind *k, bool large, bool small, BenchSet *out) {
   int seen = 0;
   for (const BenchSize *s = default_sizes(k); s->rank; s++) {
@@ -106,7 +105,7 @@ static void take_defaults(const Command *c, const DeviceKind *k, bool large, boo
   }
 }
 
-/* Takes the sizes that --size names, or the device's. */
+/* Chooses the sizes that --size names, or the device's. */
 static StcStatus choose_sizes(const Command *c, const DeviceKind *k, BenchSet *out) {
   const char *list = c->bench_sizes, *word;
   if (!list)

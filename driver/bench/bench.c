@@ -1,5 +1,5 @@
-/* driver/bench/bench.c: `stc bench`: the bench programs on a device with each family of schedules, in one process,
- * interleaved, compared with the speed of copying. */
+/* driver/bench/bench.c: `stc bench`: measures the bench programs on a device with each family of schedules, in one
+ * process, interleaved, and compares them with the speed of copying. */
 #include "driver/bench/bench.h"
 #include "driver/cli/used/used.h"
 #include "driver/files/files.h"
@@ -11,11 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The families are those of the table, in its order: trial number i is of family FIRST + i. One that a program or a
- * build of stc has not is left out with the reason. */
+/* The families are those of the table, in its order: trial number i has family FIRST + i. A family that a program or a
+ * build of stc does not support is left out, with the reason. */
 enum { FIRST = FAMILY_AUTO + 1, CONTESTED = FAMILIES - FIRST, SAMPLES = 5, QUICK_SAMPLES = 3 };
 
-/* The state of a run. `device` stays open so that the driver keeps what belongs to it. */
+/* The state of a run. `device` stays open so that the driver keeps its data. */
 typedef struct Bench {
   const Command *c;
   const Stop *stop;
@@ -27,15 +27,15 @@ typedef struct Bench {
   int wrong; /* configurations that computed wrong results */
 } Bench;
 
-/* Has the time that --seconds gives passed? */
+/* Is the time of --seconds over? */
 static bool out_of_time(const Bench *b) {
   return b->c->seconds > 0 && clock_seconds() - b->start > (double)b->c->seconds;
 }
 
-/* The seconds that a sample is to take. */
+/* The seconds that a sample should take. */
 static double sample_seconds(const Bench *b) { return b->c->quick ? 0.02 : 0.06; }
 
-/* Says on a terminal what is being done. */
+/* Prints on a terminal what is being done. */
 static void say(const Bench *b, const char *what, const char *name, const char *type, const char *size) {
   if (!b->c->quiet && isatty(STDERR_FILENO))
     fprintf(stderr, "\r%-79s\r%s %s %s %s", "", what, name, type, size);
@@ -51,7 +51,7 @@ static void add_row(Bench *b, const BenchRow *r) {
   hold_end();
 }
 
-/* What the user gets of a bench that was stopped: the rows that there are. */
+/* Writes the rows of a bench that was stopped. */
 static void keep_rows(void *user) {
   Bench *b = user;
   say(b, "", "", "", "");
@@ -76,10 +76,10 @@ static StcStatus open_device(Bench *b) {
 
 /* ---------------------------------------------------------------- one program of one type */
 
-/* A program of a type with a trial for each schedule: of the families, of --also, and last that which a tuner has found
- * for the running size. schedule: options; out: it is of no use; fresh: it is to be compiled and verified; samples:
- * those of the running size; tuned: the schedules found, by size; chosen: number of the trial whose schedule stc takes
- * by itself for the running size, -1: none. */
+/* A program of a type with a trial for each schedule: those of the families, of --also, and last the one that a tuner
+ * has found for the current size. schedule: options; out: the trial has failed; fresh: it must be compiled and
+ * verified; samples: those of the current size; tuned: the schedules found, by size; chosen: the number of the trial
+ * with stc's default schedule for the current size, -1: none. */
 typedef struct Contestant {
   const char *family, *schedule;
   Trial trial;
@@ -95,12 +95,12 @@ typedef struct Entry {
   const char **tuned;
 } Entry;
 
-/* The words of why a trial failed. */
+/* The reason why a trial failed. */
 static const char *reason(Arena *a, const Trial *t) {
   return arena_strdup(a, t->messages.first[0] ? t->messages.first : "it failed without a word");
 }
 
-/* Opens the subject, and names its trials. */
+/* Opens the subject, and sets the names of its trials. */
 static StcStatus entry_open(Bench *b, Entry *e, const BenchProgram *program, const char *type) {
   const Command *c = b->c;
   StcOptions o = c->options;
@@ -127,7 +127,7 @@ static void entry_close(Entry *e) {
   subject_close(&e->subject);
 }
 
-/* Verifies contestant `k`, which was to be compiled; if it is of no use a row says why. */
+/* Verifies contestant `k` if it was to be compiled; if it has failed, adds a row with the reason. */
 static void verify(Bench *b, Entry *e, Contestant *k) {
   say(b, "verifying", e->program->name, e->type, k->family);
   StcStatus s = k->out || !k->trial.plan || k->trial.messages.first[0] ? STC_USAGE : trial_verify(&k->trial);
@@ -145,8 +145,8 @@ static void verify(Bench *b, Entry *e, Contestant *k) {
     add_row(b, &r);
 }
 
-/* Opens the trials that are not open yet, and anew those whose schedule depends on the size of the grid, which is to be
- * `extents` now. */
+/* Opens the trials that are not open, and opens those again whose schedule depends on the size of the grid, which is
+ * now `extents`. */
 static void entry_open_trials(Bench *b, Entry *e, const int64_t *extents) {
   memcpy(e->subject.options.grid, extents, sizeof e->subject.options.grid);
   for (int i = 0; i < e->n - 1; i++) {
@@ -162,8 +162,8 @@ static void entry_open_trials(Bench *b, Entry *e, const int64_t *extents) {
   }
 }
 
-/* The number of the trial whose schedule is that which stc takes by itself for the running size, or failing that of the
- * same family; -1: there is none. */
+/* The number of the trial with stc's default schedule for the current size, or else of one in the same family; -1 if
+ * there is none. */
 static int find_chosen(Bench *b, Entry *e, const BenchSize *size) {
   Trial *t = ARENA_NEW(b->w.arena, Trial);
   int same = -1, akin = -1;
@@ -181,7 +181,7 @@ static int find_chosen(Bench *b, Entry *e, const BenchSize *size) {
   return same >= 0 ? same : akin;
 }
 
-/* Lowers the `n` trials to kernel IR, and leaves those of families out that are too long to be compiled further. */
+/* Lowers the `n` trials to kernel IR, and leaves out those of families whose code is too long to compile. */
 static void entry_lower(Bench *b, Entry *e, int n, Trial *const *trials, GridSize g) {
   LowerFor what = {&b->device, g};
   CrewWork work = {.job = crew_lower, .user = &what};
@@ -196,7 +196,7 @@ static void entry_lower(Bench *b, Entry *e, int n, Trial *const *trials, GridSiz
   }
 }
 
-/* Compiles and verifies all trials for a grid of that size but the tuned one, as far as they were not for another size.
+/* Compiles and verifies all trials except the tuned one for a grid of that size, unless this was done for another size.
  */
 static void entry_verify(Bench *b, Entry *e, const BenchSize *size) {
   int n = 0;
@@ -218,19 +218,19 @@ static void entry_verify(Bench *b, Entry *e, const BenchSize *size) {
 
 /* ---------------------------------------------------------------- the tuned schedule */
 
-/* The database to look into, or NULL. */
+/* The path of the database, or NULL. */
 static const char *database(const Bench *b) {
   return b->c->no_tune_db ? NULL : b->c->db ? b->c->db : tune_path_user(b->w.arena);
 }
 
-/* Tells on a terminal how far a search is. */
+/* Prints the progress of a search on a terminal. */
 static void watch(void *user, const Search *s) {
   const Bench *b = user;
   if (s->best)
     say(b, "tuning, best so far", s->best->schedule, "", arena_printf(b->w.arena, "%.4g GPts/s", s->best->gpts));
 }
 
-/* Says what a search has come to. */
+/* Prints the result of a search. */
 static void tell(const Bench *b, const Entry *e, const Search *s, const char *size, bool found) {
   say(b, "", "", "", "");
   if (b->c->quiet)
@@ -244,7 +244,8 @@ static void tell(const Bench *b, const Entry *e, const Search *s, const char *si
     fprintf(stderr, "none could be measured, and the default stands (%s)\n", search_usual(s)->why);
 }
 
-/* Searches for the fastest schedule of a size, as long as --tune and --seconds say, and puts it into the database. */
+/* Searches for the fastest schedule for a size, within the time of --tune and --seconds, and stores it in the database.
+ */
 static StcStatus tune(Bench *b, Entry *e, const BenchSize *size, const TuneKey *key, const char **schedule) {
   Search search = {.arena = b->w.arena,
                    .stop = b->stop,
@@ -269,7 +270,7 @@ static StcStatus tune(Bench *b, Entry *e, const BenchSize *size, const TuneKey *
   return s == STC_DEVICE ? STC_OK : s;
 }
 
-/* The schedule for a size: searched for if --tune says so, else what the database has; NULL if there is none. */
+/* Finds the schedule for a size: by a search if --tune is given, else in the database; NULL if there is none. */
 static StcStatus find_tuned(Bench *b, Entry *e, const BenchSize *size, const char **schedule) {
   int64_t extents[MAX_RANK];
   TuneKey key;
@@ -289,8 +290,8 @@ static StcStatus find_tuned(Bench *b, Entry *e, const BenchSize *size, const cha
   return s;
 }
 
-/* Finds the tuned schedules of all sizes as long as there is time, before anything else is on the device: a search may
- * have to open that anew. */
+/* Finds the tuned schedules for all sizes, as long as there is time, before anything else is on the device, because a
+ * search may have to open the device again. */
 static StcStatus find_all_tuned(Bench *b, Entry *e) {
   StcStatus s = STC_OK;
   e->tuned = ARENA_ARRAY(b->w.arena, const char *, b->set.nsizes + 1);
@@ -307,7 +308,7 @@ static StcStatus find_all_tuned(Bench *b, Entry *e) {
   return s;
 }
 
-/* Gives the last contestant a schedule for the running size (NULL: there is none). */
+/* Sets the schedule of the last contestant for the current size (NULL: there is none). */
 static void enter_tuned(Bench *b, Entry *e, const char *schedule) {
   Contestant *k = &e->all[e->n - 1];
   if (!schedule)
@@ -316,7 +317,7 @@ static void enter_tuned(Bench *b, Entry *e, const char *schedule) {
   verify(b, e, k);
 }
 
-/* Sends it away again. */
+/* Removes the last contestant again. */
 static void leave_tuned(Entry *e) {
   Contestant *k = &e->all[e->n - 1];
   if (k->trial.context)
@@ -326,7 +327,7 @@ static void leave_tuned(Entry *e) {
 
 /* ---------------------------------------------------------------- one size */
 
-/* The figures of a trial from its samples, in the row. */
+/* Sets the figures of the row from a trial's samples. */
 static void fill_row(const Bench *b, const Trial *t, const double *samples, int n, BenchRow *r) {
   const TargetInfo *info = t->plan->build ? target_info(t->plan->build->code.target) : NULL;
   double *kept = ARENA_ARRAY(b->w.arena, double, n + 1), seconds = 0;
@@ -346,7 +347,7 @@ static void fill_row(const Bench *b, const Trial *t, const double *samples, int 
   r->of_arithmetic = r->gpts * seconds;
 }
 
-/* Gets all trials that are in ready for a grid of that size, and takes `n` samples of each in turns. */
+/* Prepares all trials that have not failed for a grid of that size, and takes `n` samples of each in turns. */
 static void take_samples(Bench *b, Entry *e, GridSize g, int n) {
   for (int i = 0; i < e->n; i++) {
     Contestant *k = &e->all[i];
@@ -362,7 +363,7 @@ static void take_samples(Bench *b, Entry *e, GridSize g, int n) {
     }
 }
 
-/* Adds a row for each trial that is in. */
+/* Adds a row for each trial that has not failed. */
 static void report_size(Bench *b, Entry *e, const char *size, const Work *work, int n) {
   for (int i = 0; i < e->n && !stop_asked(b->stop); i++) {
     Contestant *k = &e->all[i];
@@ -387,7 +388,7 @@ static void report_size(Bench *b, Entry *e, const char *size, const Work *work, 
   }
 }
 
-/* Times all trials that are in on a grid of that size. */
+/* Measures all trials that have not failed on a grid of that size. */
 static StcStatus measure_size(Bench *b, Entry *e, const BenchSize *size, const char *tuned) {
   const char *text = bench_size_text(b->w.arena, size);
   GridSize g = subject_size(&e->subject, size->extents);
@@ -407,13 +408,13 @@ static StcStatus measure_size(Bench *b, Entry *e, const BenchSize *size, const c
   return STC_OK;
 }
 
-/* Compiles, verifies and times what there is for a size, as long as the user does not want to stop. */
+/* Compiles, verifies and measures all trials for a size, unless the user wants to stop. */
 static StcStatus measure_verified(Bench *b, Entry *e, const BenchSize *size, const char *tuned) {
   entry_verify(b, e, size);
   return stop_asked(b->stop) ? STC_OK : measure_size(b, e, size, tuned);
 }
 
-/* Measures a program of a type in all sizes of its rank. */
+/* Measures a program of a type for all sizes of its rank. */
 static StcStatus measure(Bench *b, const BenchProgram *program, const char *type) {
   Entry *e = ARENA_NEW(b->w.arena, Entry);
   StcStatus s = entry_open(b, e, program, type);
@@ -443,7 +444,8 @@ static StcStatus measure(Bench *b, const BenchProgram *program, const char *type
 
 /* ---------------------------------------------------------------- the run */
 
-/* What copying comes to: the device's own copy, or the kernel that copies a field, whichever is faster. */
+/* Measures the speed of copying: by the device's own copy, or by the kernel that copies a field; the faster one counts.
+ */
 static StcStatus measure_copy(Bench *b) {
   static const int64_t gpu[MAX_RANK] = {16384, 16384}, host[MAX_RANK] = {4096, 4096};
   const int64_t *extents = strcmp(b->device.kind->name, "host") == 0 ? host : gpu;
@@ -475,7 +477,7 @@ static StcStatus measure_copy(Bench *b) {
   return s;
 }
 
-/* Do its outputs replace nothing that it reads, nor each other? */
+/* Checks that no output replaces an input or another output. */
 static StcStatus check_outputs(const Bench *b) {
   UsedFiles used = {.arena = b->w.arena};
   used_add_inputs(&used, b->c);
@@ -485,7 +487,7 @@ static StcStatus check_outputs(const Bench *b) {
   return used_check(b->c, &used);
 }
 
-/* Measures all. */
+/* Measures everything. */
 static StcStatus run_guarded(void *arg) {
   Bench *b = arg;
   time_t now = time(NULL);

@@ -1,8 +1,8 @@
 /* driver/bench/bench.h: `stc bench`.
  *
  *   bench-programs.c   the programs, whose texts are part of stc
- *   bench-set.c        which programs, types and sizes are measured
- *   bench.c            measuring them
+ *   bench-set.c        the choice of programs, types and sizes
+ *   bench.c            the measurements
  *   bench-report.c     the table and the JSON file
  */
 #ifndef STC_DRIVER_BENCH_H
@@ -15,17 +15,17 @@
 typedef struct BenchProgram {
   const char *name, *text;
 } BenchProgram;
-/* All of them, ended by one without a name; and the one that copies a field. */
+/* All of them, ended by one without a name; and the program that copies a field. */
 extern const BenchProgram bench_programs[], bench_copy;
 
-/* A size of grid: only programs of its rank have it. small: launches and latency rule. */
+/* A size of grid, for programs of its rank. small: launches and latency dominate the time. */
 typedef struct BenchSize {
   int rank;
   int64_t extents[MAX_RANK];
   bool small;
 } BenchSize;
 
-/* What is to be measured. */
+/* The programs, types and sizes to be measured. */
 typedef struct BenchSet {
   int nprograms;
   const BenchProgram **programs;
@@ -35,15 +35,15 @@ typedef struct BenchSet {
   BenchSize *sizes;
 } BenchSet;
 
-/* The choice that the command line makes, for the device of kind `k`. */
+/* Chooses them by the command line, for the device of kind `k`. */
 StcStatus bench_set_choose(const Command *c, const DeviceKind *k, BenchSet *out);
-/* "16384x16384". */
+/* The text of a size: "16384x16384". */
 const char *bench_size_text(Arena *a, const BenchSize *s);
 
-/* A line of the table: a program of a type and size under one family's schedule. why: it was left out, and for what
- * reason ("": it was measured). chosen: it is what stc takes if no schedule is given. spread is that of the
- * middle figure's fellows, (most - least) / median; of_copy and of_arithmetic are fractions of what the device could do
- * at one step a pass through memory, and of its arithmetic (0: not known). */
+/* A line of the table: a program of a type and size under one family's schedule. why: the reason why it was left out
+ * ("": it was measured). chosen: it is stc's default schedule. spread: that of the samples, (most - least) / median;
+ * of_copy and of_arithmetic: fractions of what the device could do if each step passed through memory once, and of its
+ * arithmetic (0: not known). */
 typedef struct BenchRow {
   const char *program, *type, *size, *family, *schedule, *why;
   int T;
@@ -56,7 +56,7 @@ typedef struct BenchRow {
   bool finite, chosen;
 } BenchRow;
 
-/* All that was measured, and where. */
+/* All measurements, and the device. */
 typedef struct BenchReport {
   const char *device;
   double copy_rate;
@@ -66,17 +66,17 @@ typedef struct BenchReport {
   bool begun;
 } BenchReport;
 
-/* Prints the line of the table for `r`, after the table's head if it is the first. */
+/* Prints the table's line for `r`; before the first line also the table's head. */
 void bench_print_row(FILE *to, BenchReport *report, const BenchRow *r);
-/* How fast what stc chooses by itself is beside the tuned schedules: the number of rows that have both, the geometric
- * mean of the ratio, the least and whose that is. */
+/* The speed of stc's default schedules compared with the tuned ones: the number of rows that have both, the geometric
+ * mean of the ratio, the smallest ratio and its row. */
 typedef struct BenchSummary {
   int n;
   double mean, least;
   const BenchRow *worst;
 } BenchSummary;
 BenchSummary bench_summarize(const BenchReport *report);
-/* Prints that, if there is something to say. */
+/* Prints this summary, if there are such rows. */
 void bench_print_summary(FILE *to, const BenchReport *report);
 /* Writes the JSON file. */
 StcStatus bench_write_json(const Command *c, const BenchReport *report, const char *path);

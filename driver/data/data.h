@@ -17,8 +17,8 @@ typedef struct Cast {
   Type from, to;
   int64_t n;
 } Cast;
-/* Do NumPy's casts of "same_kind" allow numbers of type `from` to become numbers of type `to`: integers any integers,
- * except signed to unsigned, and floats any numbers? */
+/* Do NumPy's casts of "same_kind" convert numbers of type `from` to type `to`? They convert integers to integers,
+ * except signed to unsigned, and any numbers to floats. */
 bool cast_allowed(Type from, Type to);
 /* Converts the numbers at `raw`, as they are in the file, to `data`; false: *at is the first that does not fit. */
 bool cast_apply(const Cast *cast, const void *raw, void *data, int64_t *at);

@@ -1,24 +1,24 @@
-/* driver/files/build-id.c: which build of a program or library this process runs, seen in its memory: its file may have
- * been replaced since it was loaded. */
+/* driver/files/build-id.c: identifies the build of a program or library in this process from its memory, as its file
+ * may have been replaced since it was loaded. */
 #include "driver/files/build-id.h"
 
 #include <elf.h>
 #include <link.h>
 #include <string.h>
 
-/* What is looked for, where it goes, and whether it was found. */
+/* The address that is searched for, the destination, and whether it was found. */
 typedef struct Search {
   Sha256 *s;
   uintptr_t address;
   bool content, found;
 } Search;
 
-/* The place of segment `p` of the object `info`. */
+/* The address of segment `p` of the object `info`. */
 static const char *segment(const struct dl_phdr_info *info, const ElfW(Phdr) * p) {
   return (const char *)(info->dlpi_addr + p->p_vaddr); // NOLINT(performance-no-int-to-ptr)
 }
 
-/* Is the address that `x` asks for in the object `info`? */
+/* Is the address of `x` in the object `info`? */
 static bool holds(const struct dl_phdr_info *info, const Search *x) {
   for (int i = 0; i < info->dlpi_phnum; i++) {
     const ElfW(Phdr) *p = &info->dlpi_phdr[i];
@@ -28,7 +28,7 @@ static bool holds(const struct dl_phdr_info *info, const Search *x) {
   return false;
 }
 
-/* Adds the build id that is among the notes of segment `p`, if there is one. */
+/* Adds the build id in the notes of segment `p`, if there is one. */
 static bool add_note(const struct dl_phdr_info *info, const ElfW(Phdr) * p, Sha256 *s) {
   size_t align = p->p_align < 8 ? 4 : 8, at = 0;
   ElfW(Nhdr) n;
@@ -46,14 +46,14 @@ static bool add_note(const struct dl_phdr_info *info, const ElfW(Phdr) * p, Sha2
   return false;
 }
 
-/* Copies `n` bytes, one by one: the address sanitizer takes what lies between constants for an error of whoever reads
- * it, memcpy included. */
+/* Copies `n` bytes, one by one: the address sanitizer reports reads of the padding between constants, also by memcpy.
+ */
 __attribute__((no_sanitize_address)) static void copy_image(volatile char *to, const char *from, size_t n) {
   for (size_t i = 0; i < n; i++)
     to[i] = from[i];
 }
 
-/* Adds the `n` bytes at `from`, a part of an object as it was loaded. */
+/* Adds the `n` bytes at `from`, a part of an object in memory. */
 static void add_image(Sha256 *s, const char *from, size_t n) {
   char piece[4096];
   for (size_t at = 0, length; at < n; at += length) {
@@ -63,7 +63,7 @@ static void add_image(Sha256 *s, const char *from, size_t n) {
   }
 }
 
-/* Adds what the object `info` has of code and constants, which nothing writes to. */
+/* Adds the code and constants of the object `info`, which nothing writes to. */
 static bool add_content(const struct dl_phdr_info *info, Sha256 *s) {
   bool any = false;
   for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -76,7 +76,8 @@ static bool add_content(const struct dl_phdr_info *info, Sha256 *s) {
   return any;
 }
 
-/* Adds what is asked for, if it is of the object `info`, and ends the search then (for dl_iterate_phdr). */
+/* Adds what was requested, if the object `info` contains the address, and then ends the search (for dl_iterate_phdr).
+ */
 static int visit(struct dl_phdr_info *info, size_t size, void *user) {
   Search *x = user;
   (void)size;

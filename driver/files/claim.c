@@ -1,6 +1,7 @@
-/* driver/files/claim.c: names that one run at a time writes: of files that take long, which grow under a name of their
- * own or are replaced again and again. Beside NAME lies .NAME.stc-lock while a run writes it, locked, with the number
- * of the process and the name of its computer in it. A process that ends in whatever way gives the lock back. */
+/* driver/files/claim.c: file names that only one run at a time writes: of files that grow for a long time under a
+ * temporary name or are replaced repeatedly. While a run writes NAME, the file .NAME.stc-lock beside it is locked; it
+ * contains the number of the process and the name of its computer. The lock is released when the process ends in any
+ * way. */
 #include "driver/files/files.h"
 #include "driver/program/program.h"
 
@@ -17,7 +18,7 @@ struct Claim {
   struct Claim *next;
 };
 
-/* Locks the open file; where its file system has no locks nobody is kept out. */
+/* Locks the open file; if its file system has no locks, others are not kept out. */
 static bool lock(int fd) {
 #ifdef F_OFD_SETLK
   struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -27,14 +28,14 @@ static bool lock(int fd) {
 #endif
 }
 
-/* Is the open file the one that has the name? */
+/* Does the path name the open file? */
 static bool has_name(int fd, const char *path) {
   struct stat is, named;
   return fstat(fd, &is) == 0 && lstat(path, &named) == 0 && is.st_dev == named.st_dev && is.st_ino == named.st_ino;
 }
 
-/* Opens and locks the file `path`, a new one or one that a process that was killed has left: its descriptor; -1: there
- * can be none (errno), -2: another process has it. */
+/* Opens and locks the file `path`, a new one or one that a killed process has left; returns its descriptor. -1: this
+ * fails (errno), -2: another process has the lock. */
 static int open_locked(const char *path) {
   for (int tries = 0; tries < 100; tries++) {
     int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -49,7 +50,7 @@ static int open_locked(const char *path) {
   return -2;
 }
 
-/* Who has locked the file `path`, as that says. */
+/* Reads which process has locked the file `path`, from its content. */
 static void read_owner(const char *path, char *to, size_t size) {
   int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   ssize_t n = fd >= 0 ? read(fd, to, size - 1) : 0;
@@ -61,7 +62,7 @@ static void read_owner(const char *path, char *to, size_t size) {
     close(fd);
 }
 
-/* Writes who has it. */
+/* Writes which process has the lock. */
 static void write_owner(int fd) {
   char host[256] = "", text[320];
   gethostname(host, sizeof host - 1);

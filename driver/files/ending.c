@@ -11,7 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Of the process, as its signals are. allowed: it may end as `how` says, which changes while that is held. */
+/* The state for the whole process, as signals are for the process. allowed: the process may end as `how` says; both
+ * change only while ending is held (hold_begin). */
 static struct {
   Stop asked;
   sem_t woken;
@@ -22,14 +23,14 @@ static struct {
   Ending how;
 } signals;
 
-/* The handler of SIGINT and SIGTERM: a second one ends the process at once. */
+/* The handler of SIGINT and SIGTERM: a second signal ends the process at once. */
 static void on_signal(int number) {
   stop_ask(&signals.asked, true);
   signal(number, SIG_DFL);
   sem_post(&signals.woken);
 }
 
-/* Ends the process, if that is allowed so long after the signal. */
+/* Ends the process if that is allowed `past` seconds after the signal. */
 static void try_to_end(double past) {
   if (!hold_close(true))
     return;
@@ -43,7 +44,7 @@ static void try_to_end(double past) {
   hold_close(false);
 }
 
-/* The thread's life: waits for a signal, and then for a moment at which the process may end. */
+/* The main function of the thread: waits for a signal, and then for a moment at which the process may end. */
 static void *watch(void *arg) {
   (void)arg;
   while (sem_wait(&signals.woken) != 0)

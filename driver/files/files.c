@@ -12,8 +12,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* The number of the open file that `path` names, as /dev/stdout, /dev/fd/3 and /proc/self/fd/3 do; -1: it names none.
- * Such a name is a link to whatever the file is; a file moved there would replace the link. */
+/* The number of the open file that `path` names, as /dev/stdout, /dev/fd/3 and /proc/self/fd/3 do; -1 if it names none.
+ * Such a name is a link to the file; a file that is moved there would replace the link. */
 static int open_file_named(const char *path) {
   static const char *const names[] = {"/dev/stdin", "/dev/stdout", "/dev/stderr"}, *const folders[] = {
                                                                                        "/dev/fd/", "/proc/self/fd/"};
@@ -35,7 +35,8 @@ bool file_is_special(const char *path) {
          (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
 }
 
-/* Opens what can only be written in place: a device, a pipe, a file that is open already, behind what is in it. */
+/* Opens something that can only be written in place: a device, a pipe, or a file that is already open, after its
+ * content. */
 static bool open_special(StcContext *c, const char *path, OutFile *f) {
   fflush(stdout);
   int open_file = open_file_named(path), fd = open_file >= 0 ? dup(open_file) : -1;
@@ -46,14 +47,14 @@ static bool open_special(StcContext *c, const char *path, OutFile *f) {
   return f->to != NULL;
 }
 
-/* The folder of `path`, into `to`. */
+/* Writes the folder of `path` to `to`. */
 static void folder_of(const char *path, char to[4096]) {
   const char *slash = strrchr(path, '/');
   int n = !slash ? 1 : slash == path ? 1 : (int)(slash - path);
   snprintf(to, 4096, "%.*s", n, slash ? path : ".");
 }
 
-/* Reports that `path` cannot be written, because of `why` (errno). */
+/* Reports that `path` cannot be written, with the reason `why` (errno). */
 static bool cannot_write(StcContext *c, const char *path, int why) {
   char folder[4096];
   struct stat st;
@@ -66,7 +67,7 @@ static bool cannot_write(StcContext *c, const char *path, int why) {
 }
 
 /* Opens a file without a name in the folder of `path`, with the mode of new files; -1 if the system cannot, or could
- * not give it a name later. If the process ends in whatever way before that, nothing is left. */
+ * not name it later. If the process ends before that, nothing is left of it. */
 static int open_unnamed(const char *path) {
 #ifdef O_TMPFILE
   char folder[4096];
@@ -78,8 +79,8 @@ static int open_unnamed(const char *path) {
   return -1;
 }
 
-/* Removes what a process that was killed has left under this name: a file that nobody holds locked. False if there is
- * anything else. */
+/* Removes a file that a killed process has left under this name: one that nobody has locked. False if something else
+ * has the name. */
 static bool remove_left(const char *path) {
   struct stat is, named;
   int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -90,32 +91,32 @@ static bool remove_left(const char *path) {
   return left;
 }
 
-/* Sets f->temporary to name number `i` beside f->path, of a row that is the same for all processes and that nobody else
- * takes: in the same folder, ".NAME.stc-part-0" and so on. False if it is too long. */
+/* Sets f->temporary to name number `i` beside f->path; the sequence of names is the same for all processes, and nobody
+ * else uses them: in the same folder, ".NAME.stc-part-0" and so on. False if the name is too long. */
 static bool name_beside(OutFile *f, int i) {
   const char *slash = strrchr(f->path, '/'), *name = slash ? slash + 1 : f->path;
   int n = snprintf(f->temporary, sizeof f->temporary, "%.*s.%s.stc-part-%d", (int)(name - f->path), f->path, name, i);
   return n < (int)sizeof f->temporary;
 }
 
-/* Removes what has been left under the names beside f->path from number `i` on. */
+/* Removes files that have been left under the names beside f->path from number `i` on. */
 static void remove_beside(OutFile *f, int i) {
   while (name_beside(f, i) && remove_left(f->temporary))
     i++;
   f->temporary[0] = 0;
 }
 
-/* Gives the unnamed file that `link` leads to the free name f->temporary, and then that of the file it replaces; 1: it
- * has it, 0: no, -1: the first name is not free. */
+/* Links the unnamed file `link` to the free name f->temporary, and then renames it to that of the file it replaces. 1:
+ * done, 0: failed, -1: the first name is not free. */
 static int replace(const OutFile *f, const char *link) {
   if (linkat(AT_FDCWD, link, AT_FDCWD, f->temporary, AT_SYMLINK_FOLLOW) == 0)
     return rename(f->temporary, f->path) == 0;
   return errno == EEXIST ? -1 : 0;
 }
 
-/* Gives the unnamed file `fd` the name f->path, at once if it is free. Else the file that has it is replaced, for which
- * the new one takes the first free name beside it first: it is locked meanwhile, so that the next process knows whether
- * the one that is putting it in place still runs. What others have left there goes. */
+/* Names the unnamed file `fd` f->path: at once if the name is free. Else it replaces the file of that name: the new
+ * file first gets the first free temporary name beside it, and is locked, so that another process knows that its owner
+ * still runs. Files that others have left there are removed. */
 static bool place_unnamed(OutFile *f, int fd) {
   char link[64];
   int done = 0, i = 0;
@@ -137,7 +138,7 @@ static bool place_unnamed(OutFile *f, int fd) {
   return done > 0;
 }
 
-/* Opens a file under a temporary name beside `path`, with the mode of new files; -1 if it cannot. */
+/* Opens a file under a temporary name beside `path`, with the mode of new files; -1 if this fails. */
 static int open_temporary(StcContext *c, const char *path, OutFile *f) {
   snprintf(f->temporary, sizeof f->temporary, "%.*s.XXXXXX", (int)sizeof f->temporary - 8, path);
   int fd = mkstemp(f->temporary);
@@ -175,7 +176,7 @@ void file_keep_mode(const char *path, const char *made, int fd) {
   (void)failed;
 }
 
-/* The same in an arena of its own, into `to`. False after a message where the name is too long. */
+/* Writes the result of file_behind to `to`, with an arena of its own. False after a message if the name is too long. */
 static bool follow_links(StcContext *c, const char *path, char *to, size_t size) {
   Arena *a = arena_new(NULL, NULL);
   int n = snprintf(to, size, "%s", a ? file_behind(a, path) : path);
@@ -187,7 +188,7 @@ static bool follow_links(StcContext *c, const char *path, char *to, size_t size)
   return false;
 }
 
-/* file_create; `named`: other processes are to find it. */
+/* Does what file_create does; `named`: other processes must find the file. */
 static bool create(StcContext *c, const char *path, bool named, OutFile *f) {
   struct stat st;
   *f = (OutFile){NULL, "", "", false};
@@ -219,11 +220,12 @@ static bool create(StcContext *c, const char *path, bool named, OutFile *f) {
 bool file_create(StcContext *c, const char *path, OutFile *f) { return create(c, path, false, f); }
 bool file_create_named(StcContext *c, const char *path, OutFile *f) { return create(c, path, true, f); }
 
-/* Bytes that are written past the page cache at a time, and the milliseconds within which the disk must take them: else
- * the page cache is the better place for the rest. */
+/* PIECE: bytes that are written past the page cache at a time; PIECE_TIME: the milliseconds within which the disk must
+ * accept them, else the page cache is better for the rest. */
 enum { PIECE = 1 << 24, PIECE_TIME = 60 };
 
-/* Writes whole pages past the page cache, until the disk is too slow or something is wrong; how many bytes. */
+/* Writes whole pages past the page cache, until the disk is too slow or there is an error; returns the number of bytes.
+ */
 static size_t put_direct(int fd, const char *bytes, size_t n) {
   size_t done = 0, whole = n / FILE_PAGE * FILE_PAGE;
 #ifdef O_DIRECT
@@ -245,8 +247,8 @@ static size_t put_direct(int fd, const char *bytes, size_t n) {
   return done;
 }
 
-/* Looks at all bytes that could not be written since they are nowhere (EFAULT): where they are in a file whose disk has
- * failed (disk.c) that says so, and ends the process. */
+/* Reads all bytes that could not be written because their memory cannot be read (EFAULT): if they are in a mapped file
+ * whose disk has failed, the handler in disk.c reports it and ends the process. */
 static void look_at(const char *bytes, size_t n) {
   for (size_t i = 0; i < n; i += FILE_PAGE)
     (void)*(const volatile char *)(bytes + i);
@@ -272,7 +274,7 @@ int file_why(FILE *to) {
   return fflush(to) == 0 && write(fileno(to), &byte, 1) < 0 ? errno : errno ? errno : EIO;
 }
 
-/* Closes a file that is written; `fd`: the number under which one without a name stays open. False with errno. */
+/* Closes a written file; `fd`: the descriptor by which a file without a name stays open. False with errno. */
 static bool close_written(OutFile *f, int *fd) {
   bool ok = fflush(f->to) == 0;
   if (ok && ferror(f->to)) {
@@ -288,7 +290,7 @@ static bool close_written(OutFile *f, int *fd) {
   return ok;
 }
 
-/* Has a file that is written and closed take its place. False with errno. */
+/* Puts a written and closed file in place. False with errno. */
 static bool place(OutFile *f, int fd) {
   if (f->unnamed)
     return place_unnamed(f, fd);
@@ -348,7 +350,7 @@ int64_t file_length(int fd) {
   return fstat(fd, &st) == 0 ? st.st_size : -1;
 }
 
-/* Has the file system of an open file as much room, as far as it says? */
+/* Does the file system of an open file have `n` free bytes, according to its own figures? */
 static bool has_room(int fd, int64_t n) {
   struct statvfs disk;
   if (fstatvfs(fd, &disk) != 0 || !disk.f_blocks || n <= 0 || (uint64_t)n <= (uint64_t)disk.f_bavail * disk.f_frsize)
@@ -356,7 +358,7 @@ static bool has_room(int fd, int64_t n) {
   return errno = ENOSPC, false;
 }
 
-/* May this process have files of `n` bytes (`ulimit -f`)? */
+/* May this process write files of `n` bytes (`ulimit -f`)? */
 static bool may_be_long(int64_t n) {
   struct rlimit most;
   if (getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur == RLIM_INFINITY || (uint64_t)n <= most.rlim_cur)
@@ -364,10 +366,10 @@ static bool may_be_long(int64_t n) {
   return errno = EFBIG, false;
 }
 
-/* What became of setting room aside: it is, there is none, or the file system cannot. */
+/* The result of reserving room: reserved, no room, or not supported by the file system. */
 typedef enum Reserving { RESERVED, NO_ROOM, NO_WAY } Reserving;
 
-/* Sets `n` bytes aside from byte `at` of an open file on; longer: the file has them then, as zeros. */
+/* Reserves room for `n` bytes of an open file from offset `at` on; longer: the file grows by them, as zeros. */
 static Reserving set_aside(int fd, int64_t at, int64_t n, bool longer) {
 #ifdef FALLOC_FL_KEEP_SIZE
   int failed;
@@ -406,7 +408,7 @@ bool file_fill(int fd, int64_t n) {
     some = n - at < (int64_t)sizeof zeros ? n - at : (int64_t)sizeof zeros;
     ok = file_write_at(fd, zeros, some, at);
   }
-  return ok && fsync(fd) == 0; /* some file systems find their blocks when they write */
+  return ok && fsync(fd) == 0; /* some file systems find blocks only when they write */
 }
 
 void file_release(const char *path) {
@@ -454,7 +456,8 @@ char *file_read(Workspace *w, const char *path, size_t *size) {
   return s;
 }
 
-/* Moves `n` bytes between memory and file `fd` from byte `at` on, to the file (`out`) or from it. False with errno. */
+/* Moves `n` bytes between memory and file `fd` from offset `at` on, to the file (`out`) or from it. False with errno.
+ */
 static bool move_at(int fd, void *memory, int64_t n, int64_t at, bool out) {
   char *here = memory;
   for (ssize_t k; n > 0; n -= k, here += k, at += k) {

@@ -1,5 +1,6 @@
-/* driver/files/pipes.c: files whose other side another process has: pipes, terminals, sockets. Waiting for that side
- * ends when the user wants to stop: it is done in turns, as a signal that comes just before a wait would not end it. */
+/* driver/files/pipes.c: files whose other end belongs to another process: pipes, terminals, sockets. Waiting for that
+ * end stops when the user wants to stop: it is done in short turns, as a signal that comes just before a wait would not
+ * end it. */
 #include "driver/files/files.h"
 #include "driver/program/program.h"
 
@@ -11,7 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Milliseconds of a turn of waiting; how long, after the user wants to stop, a reader may take nothing. */
+/* TURN: milliseconds of a turn of waiting; PATIENCE: milliseconds for which, after the user wants to stop, a reader may
+ * read nothing. */
 enum { TURN = 50, PATIENCE = 1000 };
 
 /* An open end of a pipe (malloc). */
@@ -22,7 +24,8 @@ typedef struct Pipe {
 
 bool context_stopped(const StcContext *c) { return stop_asked(c->stop); }
 
-/* Reads what has come, when something has (a cookie_io_functions_t's read); -1: EINTR if the user wants to stop. */
+/* Reads available bytes, or waits for them (the read function of cookie_io_functions_t); -1: EINTR if the user wants to
+ * stop. */
 static ssize_t take(void *of, char *to, size_t n) {
   const Pipe *p = of;
   while (!stop_asked(p->stop)) {
@@ -35,7 +38,8 @@ static ssize_t take(void *of, char *to, size_t n) {
   return errno = EINTR, -1;
 }
 
-/* Writes all `n` bytes to an end that does not block (a cookie_io_functions_t's write); 0: an error, errno. */
+/* Writes all `n` bytes to an end that does not block (the write function of cookie_io_functions_t); 0: an error, errno.
+ */
 static ssize_t give(void *of, const char *from, size_t n) {
   const Pipe *p = of;
   size_t done = 0;
@@ -53,7 +57,7 @@ static ssize_t give(void *of, const char *from, size_t n) {
   return (ssize_t)n;
 }
 
-/* Closes it (a cookie_io_functions_t's close). */
+/* Closes the end (the close function of cookie_io_functions_t). */
 static int drop(void *of) {
   Pipe *p = of;
   int failed = close(p->fd);
@@ -61,7 +65,8 @@ static int drop(void *of) {
   return failed;
 }
 
-/* The open end as a stream to read from ("rb") or write to ("wb"), which owns it; NULL with errno, the end closed. */
+/* A stream that reads from ("rb") or writes to ("wb") the open end, and owns it; NULL with errno, the end is closed
+ * then. */
 static FILE *stream_of(const StcContext *c, int fd, const char *mode) {
   Pipe *p = malloc(sizeof *p);
   FILE *stream = NULL;

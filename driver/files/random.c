@@ -1,4 +1,4 @@
-/* driver/files/random.c: fields filled by rule: random numbers, and one value everywhere. */
+/* driver/files/random.c: fills fields with random numbers, or with one value. */
 #include "driver/files/files.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ void random_fill(const StcFieldInfo *f, uint64_t seed, void *data) {
   random_range(f, seed, 0, size ? f->bytes / size : 0, data);
 }
 
-/* `text` as a constant of type `t`; false if it is none, or does not fit. */
+/* Parses `text` as a constant of type `t`; false if it is none, or does not fit. */
 static bool parse_value(const char *text, StcType t, Const *out) {
   char *end;
   errno = 0;
@@ -59,7 +59,7 @@ static bool parse_value(const char *text, StcType t, Const *out) {
   return const_parse_float(text, (Type)t, out) || (isinf(x) && errno != ERANGE);
 }
 
-/* Copies the first `size` bytes of `data` over the rest of its `bytes`. */
+/* Repeats the first `size` bytes of `data` over the rest of its `bytes` bytes. */
 static void repeat(char *data, int64_t size, int64_t bytes) {
   for (int64_t done = size; done < bytes; done *= 2)
     memcpy(data + done, data, (size_t)(bytes - done < done ? bytes - done : done));

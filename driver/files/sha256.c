@@ -22,7 +22,7 @@ static uint32_t get32(const unsigned char *p) {
   return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* Takes in the 64 bytes at `p`. */
+/* Processes the 64 bytes at `p`. */
 static void take_block(Sha256 *s, const unsigned char *p) {
   uint32_t w[64], v[8];
   for (int i = 0; i < 16; i++)

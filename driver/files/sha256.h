@@ -1,4 +1,4 @@
-/* driver/files/sha256.h: checksums that no two texts are known to share: SHA-256, FIPS 180-4 (sha256.c). */
+/* driver/files/sha256.h: SHA-256, FIPS 180-4, checksums for which no collision is known (sha256.c). */
 #ifndef STC_FILES_SHA256_H
 #define STC_FILES_SHA256_H
 
@@ -7,7 +7,7 @@
 
 enum { SHA256_BYTES = 32 };
 
-/* A checksum being made. Start with sha256_begin. */
+/* A checksum during its computation, which sha256_begin starts. */
 typedef struct Sha256 {
   uint32_t state[8];
   uint64_t length;

@@ -22,7 +22,7 @@ void field_put(const StcFieldInfo *f, void *data, int64_t i, Const v) {
     exec_put(t, data, i, v);
 }
 
-/* The integer or bool number `i` of elements of type `t`. */
+/* Number `i` of integers or bools of type `t`. */
 static int64_t whole_value(Type t, const void *data, int64_t i) {
   return t == TY_I64    ? ((const int64_t *)data)[i]
          : t == TY_BOOL ? ((const uint8_t *)data)[i] != 0

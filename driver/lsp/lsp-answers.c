@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-/* The document that the parameters name, with what the front end knows of it, or NULL. */
+/* The document that the parameters name, with the front end's results, or NULL. */
 static Document *asked_document(Server *s, json_t *params) {
   json_t *document = json_object_get(params, "textDocument");
   Document *d = document_find(s, json_string_value(json_object_get(document, "uri")));
   return d && d->outline ? d : NULL;
 }
 
-/* The word at the place that the parameters name, and the name that it stands for; NULL if there is none. */
+/* The word at the position that the parameters give, and the name to which it refers; NULL if there is none. */
 static const OutlineName *asked_name(Server *s, json_t *params, Document **d, const OutlineWord **word) {
   int line, col;
   *d = asked_document(s, params);
@@ -39,7 +39,7 @@ json_t *answer_definition(Server *s, json_t *params) {
   return json_pack("{s:s, s:o}", "uri", d->uri, "range", document_range(d, n->line, n->col, (int)strlen(n->name)));
 }
 
-/* The protocol's numbers for what completion draws, and for symbols. */
+/* The protocol's numbers for kinds of completions and symbols. */
 static const struct {
   int item, symbol;
 } kinds[] = {[OUTLINE_PARAM] = {6, 13},   [OUTLINE_CONSTANT] = {21, 14}, [OUTLINE_FIELD] = {5, 8},
@@ -47,7 +47,7 @@ static const struct {
              [OUTLINE_STRUCT] = {22, 23}, [OUTLINE_MEMBER] = {5, 7},     [OUTLINE_LOCAL] = {6, 13}};
 enum { ITEM_KEYWORD = 14 };
 
-/* Adds what completes to `n`, unless a name of the same word, seen from nearer, is there. */
+/* Adds the completion `n`, unless there is one of the same word from an inner scope. */
 static void add_item(json_t *items, const OutlineName *n) {
   size_t i;
   json_t *item;
@@ -59,7 +59,7 @@ static void add_item(json_t *items, const OutlineName *n) {
                                          "detail", n->words, "documentation", "kind", "markdown", "value", n->text));
 }
 
-/* Is the place behind a dot, where a member stands? */
+/* Is the position after a dot, where a member is expected? */
 static bool behind_dot(const Document *d, int line, int col) {
   const char *s = d->text;
   for (; line > 1 && s; line--)
@@ -104,7 +104,7 @@ json_t *answer_symbols(Server *s, json_t *params) {
   return symbols;
 }
 
-/* What formatting takes and gives. */
+/* The arguments and results of formatting. */
 typedef struct FormatArgs {
   Workspace *w;
   const Document *d;
@@ -117,7 +117,7 @@ static StcStatus format_guarded(void *arg) {
   return STC_OK;
 }
 
-/* The edit that puts the text `made` in place of the document's. */
+/* The edit that replaces the document's text by `made`. */
 static json_t *replace_all(const Document *d, const char *made) {
   int lines = 1;
   for (const char *s = d->text; *s; s++)

@@ -1,13 +1,13 @@
-/* driver/lsp/lsp-document.c: the open programs: their text, the front end's results for it, and places in it. */
+/* driver/lsp/lsp-document.c: the open programs: their text, the front end's results for it, and positions in it. */
 #include "driver/lsp/lsp.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---------------------------------------------------------------- places */
+/* ---------------------------------------------------------------- positions */
 
-/* The text of line `line`, from 1; the empty end of the text beyond the last. */
+/* The text of line `line`, counted from 1; for lines beyond the last, the empty end of the text. */
 static const char *line_text(const char *text, int line) {
   for (; line > 1 && text; line--) {
     text = strchr(text, '\n');
@@ -16,7 +16,8 @@ static const char *line_text(const char *text, int line) {
   return text ? text : "";
 }
 
-/* Bytes of the character at `s`, and how many units of UTF-16 it takes. What is not UTF-8 counts a unit a byte. */
+/* The number of bytes of the character at `s`, and its number of UTF-16 units. A byte that is not UTF-8 counts as one
+ * unit. */
 static int character(const char *s, int *units) {
   unsigned char c = (unsigned char)*s;
   int n = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
@@ -53,7 +54,7 @@ json_t *document_range(const Document *d, int line, int col, int bytes) {
                    document_position(d, line, col + bytes));
 }
 
-/* Bytes of what stands at a place: of a word or number, else 1. */
+/* The number of bytes of the word or number at a position, or 1. */
 static int extent(const Document *d, int line, int col) {
   const char *s = line_text(d->text, line);
   int length = (int)strcspn(s, "\n"), n = 0;
@@ -66,7 +67,7 @@ static int extent(const Document *d, int line, int col) {
 
 /* ---------------------------------------------------------------- messages */
 
-/* A message's text, which may have a byte of a character in it, as a string. */
+/* A message's text as a JSON string; the text may contain a part of a character. */
 static json_t *string(const char *text) {
   json_t *s = json_string(text);
   if (s)
@@ -81,7 +82,7 @@ static json_t *string(const char *text) {
 /* Is the message about the document itself, not about a file that it includes? */
 static bool is_own(const Document *d, const StcMessage *m) { return !m->file || strcmp(m->file, d->path) == 0; }
 
-/* What the message says; of another file, with the place. */
+/* The text of the message; if it is about another file, with the position. */
 static json_t *said(const Document *d, const StcMessage *m) {
   if (m->line <= 0 || is_own(d, m))
     return string(m->text);
@@ -90,7 +91,7 @@ static json_t *said(const Document *d, const StcMessage *m) {
   return string(whole);
 }
 
-/* A note: beside the message before it, if it has a place, else in its text. */
+/* Adds a note: to the message before it as related information if it has a position, else to its text. */
 static void add_note(Document *d, const StcMessage *m) {
   json_t *last = json_array_get(d->messages, json_array_size(d->messages) - 1);
   if (!last)
@@ -137,7 +138,7 @@ Document *document_find(Server *s, const char *uri) {
   return NULL;
 }
 
-/* Forgets what the front end said. */
+/* Frees the front end's results. */
 static void forget(Document *d) {
   workspace_close(&d->w);
   json_decref(d->messages);
@@ -159,13 +160,13 @@ void document_close(Server *s, Document *d) {
 
 static bool is_file_uri(const char *uri) { return strncmp(uri, "file://", 7) == 0; }
 
-/* The value of the hexadecimal digits at `s`, two of them; 0 if they are none. */
+/* The value of the two hexadecimal digits at `s`; 0 if they are none. */
 static int byte_of(const char *s) {
   char digits[3] = {s[0], s[0] ? s[1] : 0, 0};
   return isxdigit((unsigned char)digits[0]) && isxdigit((unsigned char)digits[1]) ? (int)strtol(digits, NULL, 16) : 0;
 }
 
-/* The path of the file that `uri` means, in which bytes stand as %XX too; of what is no file the URI. malloc; NULL: no
+/* The path of the file that `uri` names, with bytes decoded from %XX; if it names no file, the URI. malloc; NULL: no
  * memory. */
 static char *path_of(const char *uri) {
   char *path = strdup(is_file_uri(uri) ? uri + 7 : uri), *to = path;
@@ -191,7 +192,7 @@ static Document *document_new(const char *uri) {
   return d;
 }
 
-/* What looking at a document takes. */
+/* The arguments of the front end's guarded function for a document. */
 typedef struct LookArgs {
   Server *s;
   Document *d;
@@ -206,7 +207,7 @@ static StcStatus look_guarded(void *arg) {
   return STC_OK;
 }
 
-/* Has the front end look at the document. */
+/* Runs the front end on the document. */
 static void look(Server *s, Document *d) {
   LookArgs args = {s, d};
   d->messages = json_array();

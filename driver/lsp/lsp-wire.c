@@ -1,4 +1,4 @@
-/* driver/lsp/lsp-wire.c: messages as bytes: headers, one of which has their length, an empty line, JSON. */
+/* driver/lsp/lsp-wire.c: messages as bytes: headers, one of which gives the length, an empty line, and JSON. */
 #include "driver/lsp/lsp.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 /* Longer messages are refused. */
 enum { MAX_MESSAGE = 64 << 20 };
 
-/* Reads the headers; the length that they tell, -1 at the end of the input, -2 if they tell none. */
+/* Reads the headers; returns the length that they give, -1 at the end of the input, -2 if they give none. */
 static long read_headers(FILE *from) {
   char line[512];
   long length = -2;

@@ -4,33 +4,33 @@
 
 #include <string.h>
 
-/* The numbers of errors in the protocol. */
+/* Numbers of errors in the protocol. */
 enum { NO_JSON = -32700, NO_REQUEST = -32600, NO_METHOD = -32601, NOT_STARTED = -32002 };
 
 /* ---------------------------------------------------------------- messages to the editor */
 
-/* What the front end says of a document. */
+/* Sends the front end's messages on a document. */
 static bool publish(const char *uri, int64_t version, json_t *messages) {
   return wire_write(stdout, json_pack("{s:s, s:s, s:{s:s, s:I, s:O}}", "jsonrpc", "2.0", "method",
                                       "textDocument/publishDiagnostics", "params", "uri", uri, "version",
                                       (json_int_t)version, "diagnostics", messages));
 }
 
-/* The answer to request `id`, which this lets go of. */
+/* Sends `result`, which it frees, as the answer to request `id`; NULL: null. */
 static bool reply(json_t *id, json_t *result) {
   return wire_write(stdout,
                     json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id, "result", result ? result : json_null()));
 }
 
-/* An error in place of an answer; `id` may be NULL. */
+/* Sends an error in place of an answer; `id` may be NULL. */
 static bool refuse(json_t *id, int code, const char *text) {
   return wire_write(stdout, json_pack("{s:s, s:O, s:{s:i, s:s}}", "jsonrpc", "2.0", "id", id ? id : json_null(),
                                       "error", "code", code, "message", text));
 }
 
-/* ---------------------------------------------------------------- what is asked for */
+/* ---------------------------------------------------------------- requests */
 
-/* initialize: what the server can do. The editor may say what `real` means. */
+/* initialize: the abilities of the server. The editor may set the meaning of `real`. */
 static json_t *answer_initialize(Server *s, json_t *params) {
   const char *real = json_string_value(json_object_get(json_object_get(params, "initializationOptions"), "real"));
   s->options.real = real && strcmp(real, "f64") == 0 ? TY_F64 : TY_F32;
@@ -72,7 +72,8 @@ static bool request(Server *s, json_t *id, const char *method, json_t *params) {
   return refuse(id, NO_METHOD, "stc lsp does not know this request");
 }
 
-/* A document was opened, changed (whole texts come) or closed; false when the editor is gone. */
+/* Handles a notification: a document was opened, changed (the whole text is sent) or closed; false if the editor is
+ * gone. */
 static bool notify(Server *s, const char *method, json_t *params) {
   json_t *document = json_object_get(params, "textDocument"), *changes = json_object_get(params, "contentChanges");
   const char *uri = json_string_value(json_object_get(document, "uri")), *text = NULL;
@@ -95,7 +96,7 @@ static bool notify(Server *s, const char *method, json_t *params) {
   return true;
 }
 
-/* Carries out one message; false when there is to be no other. */
+/* Handles one message; false if it is the last one. */
 static bool carry_out(Server *s, json_t *message) {
   const char *method = json_string_value(json_object_get(message, "method"));
   json_t *id = json_object_get(message, "id"), *params = json_object_get(message, "params");
@@ -108,7 +109,7 @@ static bool carry_out(Server *s, json_t *message) {
   return id ? request(s, id, method, params) : notify(s, method, params);
 }
 
-/* The loop. */
+/* Reads and handles messages until the end. */
 static void serve(Server *s) {
   bool going = true;
   while (going) {
