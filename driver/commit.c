@@ -1,5 +1,5 @@
-/* driver/commit.c: which commit the command and the libraries were made from. Only these take it in: a new commit does
- * not link all tests anew. STC_COMMIT is "" where nobody knows. */
+/* driver/commit.c: the commit from which the command and the libraries were made. Only these contain it, so a new
+ * commit does not link all tests again. STC_COMMIT is "" if the commit is not known. */
 #include "commit.h"
 #include "driver/program/program.h"
 

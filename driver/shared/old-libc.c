@@ -1,6 +1,7 @@
-/* driver/shared/old-libc.c: the two functions of glibc 2.35 and 2.36 that the archives inside libstc.so call, made of
- * older ones: the library then runs on glibc 2.34 (RHEL 9, Ubuntu 22.04). They are seen within libstc.so only. What is
- * called in them is in every glibc since. tests/api/wheel_test.py has auditwheel say what the library needs. */
+/* driver/shared/old-libc.c: the two functions of glibc 2.35 and 2.36 that archives inside libstc.so call, made from
+ * older functions, so that the library runs on glibc 2.34 (RHEL 9, Ubuntu 22.04). They are visible only within
+ * libstc.so. All functions that they call are in every glibc since. tests/api/wheel_test.py has auditwheel report what
+ * the library needs. */
 #include <elf.h>
 #include <link.h>
 #include <stdbool.h>
@@ -8,7 +9,8 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-/* For libstdc++'s random_device: four bytes of the kernel's. A process without them is not to go on, as in glibc. */
+/* For libstdc++'s random_device: four random bytes from the kernel. Without them the process must not continue, as in
+ * glibc. */
 __attribute__((visibility("hidden"))) uint32_t arc4random(void) {
   uint32_t value;
   if (getrandom(&value, sizeof value, 0) != sizeof value)
@@ -16,7 +18,7 @@ __attribute__((visibility("hidden"))) uint32_t arc4random(void) {
   return value;
 }
 
-/* As <dlfcn.h> of glibc 2.35 and later has it on 64-bit machines, under a name of its own: older headers have none. */
+/* The struct of <dlfcn.h> in glibc 2.35 and later on 64-bit machines, under another name, as older headers lack it. */
 typedef struct FoundObject FoundObject;
 struct FoundObject {
   unsigned long long flags;
@@ -26,7 +28,7 @@ struct FoundObject {
   unsigned long long reserved[7];
 };
 
-/* What find_in looks for, and what it found. */
+/* The address that find_in searches for, and its result. */
 typedef struct {
   uintptr_t address;
   FoundObject *found;
@@ -56,10 +58,10 @@ static int find_in(struct dl_phdr_info *info, size_t size, void *user) {
   return 1;
 }
 
-/* For libgcc's unwinder, which calls it _dl_find_object, declared otherwise by newer headers. */
+/* For libgcc's unwinder, which calls it _dl_find_object; newer headers declare that with other types. */
 __attribute__((visibility("hidden"))) int find_object(void *address, FoundObject *found) __asm__("_dl_find_object");
 
-/* Finds the object in memory that holds the address; 0 if there is one, with unwind tables. */
+/* Finds the object in memory that contains the address; returns 0 if there is one with unwind tables. */
 int find_object(void *address, FoundObject *found) {
   Search s = {(uintptr_t)address, found};
   return dl_iterate_phdr(find_in, &s) ? 0 : -1;

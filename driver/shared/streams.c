@@ -1,7 +1,6 @@
-/* driver/shared/streams.c: the archives of jansson, libpng and HDF5 may hold code for programs alone, which names
- * libc's stdin, stdout and
- * stderr in a way that a shared library cannot. Linked with --wrap, all of libstc.so takes these copies of the pointers
- * in their place. */
+/* driver/shared/streams.c: copies of libc's stdin, stdout and stderr. The archives of jansson, libpng and HDF5 may
+ * contain code for programs only, which refers to these in a way that a shared library cannot. Linked with --wrap, all
+ * of libstc.so uses these copies of the pointers instead. */
 #include <stdio.h>
 
 extern FILE *__real_stdin, *__real_stdout, *__real_stderr;

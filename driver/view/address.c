@@ -1,4 +1,4 @@
-/* driver/view/address.c: where a view is served, as users write it. */
+/* driver/view/address.c: parses the address at which a view is served. */
 #include "driver/view/address.h"
 
 #include <arpa/inet.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The parts of an address: its name into `name`, where its port begins; false: it has no such parts. */
+/* Splits an address: its host is written to `name`, *port is the start of its port; false if it has another form. */
 static bool take_apart(const char *address, char name[64], const char **port) {
   const char *colon = strrchr(address, ':'), *from = address, *rest;
   *port = "0";

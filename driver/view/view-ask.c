@@ -1,4 +1,4 @@
-/* driver/view/view-ask.c: what pages ask for: every number is checked before it is used. */
+/* driver/view/view-ask.c: the requests of pages: every number is checked before it is used. */
 #include "driver/view/view.h"
 
 #include <ctype.h>
@@ -10,7 +10,8 @@
 
 /* ---------------------------------------------------------------- numbers */
 
-/* Reads integers with commas between them, exactly `n`; false: they are not that. NULL: they stay as they are. */
+/* Parses exactly `n` integers separated by commas; false if `s` has another form. If `s` is NULL, the integers stay
+ * unchanged. */
 static bool integers(const char *s, int64_t *out, int n) {
   for (int i = 0; s && i < n; i++) {
     char *end;
@@ -23,7 +24,7 @@ static bool integers(const char *s, int64_t *out, int n) {
   return true;
 }
 
-/* Reads one integer that an int holds. */
+/* Parses one integer that fits an int. */
 static bool small_integer(const char *s, int *out) {
   int64_t n = *out;
   bool ok = integers(s, &n, 1) && n >= -1 && n <= 1 << 30;
@@ -33,7 +34,7 @@ static bool small_integer(const char *s, int *out) {
 
 /* ---------------------------------------------------------------- pictures */
 
-/* Reads the points to follow, "y,x;y,x". */
+/* Parses the points to follow, "y,x;y,x". */
 static bool read_pins(const char *s, int rank, Wish *w) {
   char one[128];
   while (s && *s) {
@@ -65,8 +66,8 @@ bool ask_wish(const StcView *v, Argument argument, void *request, Wish *w) {
          read_pins(argument(request, "pins"), f->rank, w) && wish_fits(f, w);
 }
 
-/* The looker of the wish: one who looks at it, else a free place, else that of one who has long looked away; NULL: all
- * are taken. */
+/* The looker for the wish: the one with the same wish, else a free one, else one that has not asked for long; NULL if
+ * all are in use. */
 static Looker *find_looker(StcView *v, const Wish *w, double now) {
   Looker *found = NULL;
   for (int i = 0; i < MAX_WISHES; i++) {
@@ -97,9 +98,9 @@ ViewFrame *ask_frame(StcView *v, const Wish *w, int64_t have, bool *full) {
   return l->frame;
 }
 
-/* ---------------------------------------------------------------- orders */
+/* ---------------------------------------------------------------- commands */
 
-/* May the value stand behind a `=`? A number, or true or false. */
+/* Is the text a valid value of a param: a number, or true or false? */
 static bool is_value(const char *s, Type t) {
   char *end;
   if (t == TY_BOOL)
@@ -108,7 +109,7 @@ static bool is_value(const char *s, Type t) {
   return end != s && !*end && isfinite(x) && strlen(s) < 40 && !isspace((unsigned char)*s);
 }
 
-/* Notes that a param is to have another value, in place of one that waits already. */
+/* Records a new value for a param; it replaces one that waits already. */
 static const char *order_set(StcView *v, const char *name, const char *value) {
   const Slider *slider = NULL;
   const Module *m = v->plan->module;
@@ -139,7 +140,7 @@ static const char *order_set(StcView *v, const char *name, const char *value) {
   return NULL;
 }
 
-/* Notes that the run is to begin anew. */
+/* Records that the run must start again. */
 static const char *order_restart(StcView *v) {
   if (v->bound || v->no_restart)
     return v->bound ? v->bound : v->no_restart;
@@ -147,7 +148,7 @@ static const char *order_restart(StcView *v) {
   return NULL;
 }
 
-/* Notes that some steps are to be made. */
+/* Records that some steps are to be made. */
 static const char *order_steps(StcView *v, const char *number) {
   int64_t n = 1;
   if (!integers(number, &n, 1) || n < 1 || n > INT32_MAX)
@@ -157,7 +158,7 @@ static const char *order_steps(StcView *v, const char *number) {
   return NULL;
 }
 
-/* The same as ask_order, with the lock held. */
+/* Does what ask_order does, with the lock held. */
 static const char *order(StcView *v, const char *what, Argument argument, void *request) {
   v->said[0] = 0;
   if (strcmp(what, "set") == 0)

@@ -1,15 +1,16 @@
-/* driver/view/view-curves.c: what reductions and probes came to while a plan runs, for pages: when a curve has too many
- * points every second one is left out, from then on too, but the last one is always there. */
+/* driver/view/view-curves.c: keeps the values of reductions and probes during a run, for pages. If a curve has too many
+ * points, every second one is removed, and from then on only every second value is added; the last value is always
+ * kept. */
 #include "driver/files/files.h"
 #include "driver/view/view.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Points of a list that a probe sees which have a curve. */
+/* The largest number of a probe's points that have a curve. */
 enum { MOST_POINTS = 4 };
 
-/* The curve of a name and a point, made when first needed; NULL: there are too many. */
+/* The curve of a name and a point, made when first needed; NULL if there are too many. */
 static Curve *curve_of(StcView *v, const char *name, int point) {
   for (int i = 0; i < v->ncurves; i++)
     if (strcmp(v->curves[i]->name, name) == 0 && v->curves[i]->point == point)
@@ -27,7 +28,7 @@ static Curve *curve_of(StcView *v, const char *name, int point) {
   return v->curves[v->ncurves++] = c;
 }
 
-/* Leaves out every second point. */
+/* Removes every second point. */
 static void thin(Curve *c) {
   for (int i = 0; i < CURVE_POINTS / 2; i++) {
     c->step[i] = c->step[2 * i];
@@ -37,7 +38,7 @@ static void thin(Curve *c) {
   c->stride *= 2;
 }
 
-/* Adds a value. Behind the kept ones stands the last, unless it is one of them. */
+/* Adds a value. The last value follows the kept ones, unless it is one of them. */
 static void add(StcView *v, const char *name, int point, int64_t step, double value) {
   pthread_mutex_lock(&v->lock);
   Curve *c = curve_of(v, name, point);
@@ -52,7 +53,7 @@ static void add(StcView *v, const char *name, int point, int64_t step, double va
   pthread_mutex_unlock(&v->lock);
 }
 
-/* Hears a reduction's value, and whoever did before, too. */
+/* Receives a reduction's value, and passes it on to the previous receiver. */
 static void hear(void *user, const StcReduction *r) {
   StcView *v = user;
   if (r->member < MOST_POINTS)
@@ -61,7 +62,7 @@ static void hear(void *user, const StcReduction *r) {
     v->series(v->series_user, r);
 }
 
-/* Hears what a probe saw. */
+/* Receives a row of a probe. */
 static void hear_row(void *user, const StcProbe *row) {
   StcView *v = user;
   for (int i = 0; i < row->n && i < MOST_POINTS; i++)

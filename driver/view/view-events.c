@@ -1,15 +1,15 @@
-/* driver/view/view-events.c: news for pages, as server-sent events: each is how all stands, so that a page that reads
- * slowly misses some of them and is told the latest. */
+/* driver/view/view-events.c: news for pages, as server-sent events. Each event contains the whole state, so a page that
+ * reads slowly misses some events and gets the latest. */
 #include "driver/view/view-serve.h"
 
 #ifdef STC_HAS_VIEW
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes that an event may have: more is not sent. */
+/* The largest number of bytes of an event; longer ones are not sent. */
 enum { EVENT_BYTES = 65536 };
 
-/* Writes what there is to tell `l` to `to`; 0: nothing. With the lock held. */
+/* Writes the news for `l` to `to`; returns their bytes, 0 if there are none. The caller holds the lock. */
 static ssize_t write_news(Listener *l, char *to, size_t room) {
   StcView *v = l->view;
   if (v->over && l->told_end)
@@ -27,7 +27,7 @@ static ssize_t write_news(Listener *l, char *to, size_t room) {
   return n > 0 && (size_t)n < room ? n : snprintf(to, room, ": too long\n\n");
 }
 
-/* Gives the server bytes to send (a content reader): while there are none the connection sleeps. */
+/* Passes bytes to the server for sending (a content reader); while there are none, the connection sleeps. */
 static ssize_t read_news(void *user, uint64_t at, char *to, size_t room) {
   Listener *l = user;
   (void)at;
@@ -41,7 +41,7 @@ static ssize_t read_news(void *user, uint64_t at, char *to, size_t room) {
   return n;
 }
 
-/* A page is gone. */
+/* Removes a page that has been closed. */
 static void forget(void *user) {
   Listener *l = user;
   StcView *v = l->view;

@@ -1,6 +1,6 @@
-/* driver/view/view-gnutls.c: for programs that have libmicrohttpd inside (STC_LLVM_STATIC, libstc.so). Debian's archive
- * of it can encrypt, by GnuTLS, which there is no whole archive of. A view never asks for that, so what is here is
- * never called, but for the first and the last thing that it does in a process. */
+/* driver/view/view-gnutls.c: for programs that contain libmicrohttpd (STC_LLVM_STATIC, libstc.so). Debian's archive of
+ * it supports encryption by GnuTLS, of which there is no complete archive. A view never encrypts, so the functions here
+ * are never called, except for the first and the last call that libmicrohttpd makes in a process. */
 #include <stdlib.h>
 
 int gnutls_global_init(void);
@@ -10,7 +10,7 @@ void *(*gnutls_malloc)(size_t) = malloc;
 void gnutls_global_deinit(void);
 void gnutls_global_deinit(void) {}
 
-/* A function that is not there. */
+/* Defines a function that GnuTLS would have. */
 #define ABSENT(name) \
   int name(void); \
   int name(void) { abort(); }

@@ -1,14 +1,14 @@
-/* driver/view/view-json.c: what pages are told, as JSON. */
+/* driver/view/view-json.c: the information for pages, as JSON. */
 #include "driver/view/view.h"
 
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
 
-/* A number; null where it is none. */
+/* A number; null if it is infinite or NaN. */
 static json_t *number(double x) { return isfinite(x) ? json_real(x) : json_null(); }
 
-/* Text of the object (malloc), which is given up. */
+/* The text of the object (malloc); frees the object. */
 static char *text_of(json_t *j) {
   char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
   json_decref(j);
@@ -17,11 +17,11 @@ static char *text_of(json_t *j) {
 
 /* ---------------------------------------------------------------- the plan */
 
-/* A component of a field; NULL: it cannot be shown. */
+/* A component of a field; NULL if it cannot be shown. */
 static json_t *component_json(StcPlan *p, int field, int component) {
   StcFieldInfo f;
   const Declared *d = &p->program->declared[field];
-  bool hidden = strchr(d->name, '.') != NULL; /* a field of the compiler's: NAME.where of a mask, memories of layers */
+  bool hidden = strchr(d->name, '.') != NULL; /* made by the compiler: NAME.where of a mask, memories of layers */
   if (hidden || stc_plan_component(p, field, component, &f) || f.temp || f.bytes <= 0)
     return NULL;
   json_t *shape = json_array(), *first = json_array();
@@ -34,20 +34,20 @@ static json_t *component_json(StcPlan *p, int field, int component) {
                    "input", f.input);
 }
 
-/* What is looked for in bodies: is the field of that name read? */
+/* The search for reads of a field in bodies, by its name. */
 typedef struct Read {
   const Module *m;
   const char *name;
   bool found;
 } Read;
 
-/* Notes whether `op` reads it (a block_walk callback). */
+/* Records whether `op` reads it (a block_walk callback). */
 static void note_read(void *user, Op *op) {
   Read *r = user;
   r->found |= op->code == OP_ACCESS && strcmp(r->m->fields[op->sym].name, r->name) == 0;
 }
 
-/* Does no stencil read the field, so that the program makes it to be looked at? */
+/* Is the field read by no stencil, so that the program computes it only for users? */
 static bool is_for_eyes(const StcPlan *p, const char *name) {
   Read r = {p->program->reference, name, false};
   for (int i = 0; i < r.m->nstencils; i++)
@@ -56,15 +56,15 @@ static bool is_for_eyes(const StcPlan *p, const char *name) {
   return !r.found;
 }
 
-/* Where field number `f` stands among those that are offered: 0 of what is made to be looked at, 1 of the others that
- * steps change, 2 of inputs. */
+/* The order of field number `f` in the list: 0 for fields computed only for users, 1 for others that steps change, 2
+ * for inputs. */
 static int field_order(StcPlan *p, int f) {
   StcFieldInfo info;
   bool input = !stc_plan_field(p, f, &info) && info.input;
   return input ? 2 : !is_for_eyes(p, p->program->declared[f].name);
 }
 
-/* All that can be shown, in that order. */
+/* All fields that can be shown, in this order. */
 static json_t *fields_json(StcPlan *p) {
   json_t *all = json_array();
   for (int order = 0; order < 3; order++)
@@ -85,7 +85,7 @@ static json_t *scalar_json(const StcPlan *p, int i) {
                                   : json_integer(p->scalars[i].i);
 }
 
-/* All params that the program has, and which of them pages may change. */
+/* All params of the program, and which of them pages may change. */
 static json_t *params_json(const StcView *v) {
   const StcPlan *p = v->plan;
   json_t *all = json_array();
@@ -115,9 +115,9 @@ char *view_info(StcView *v) {
                            fields_json(p), "params", params_json(v)));
 }
 
-/* ---------------------------------------------------------------- how it stands */
+/* ---------------------------------------------------------------- the state */
 
-/* The values of the params that pages may change: as they are, not as they were asked for. */
+/* The present values of the params that pages may change; requested ones do not count yet. */
 static json_t *values_json(const StcView *v) {
   json_t *all = json_object();
   for (int i = 0; i < v->nsliders; i++)

@@ -1,7 +1,7 @@
-/* driver/view/view-page.c: the page's own files, page/view.html and those that it asks for, as part of this program. */
+/* driver/view/view-page.c: the page's own files, page/view.html and those that it loads, as a part of this program. */
 #include "driver/view/view-serve.h"
 
-/* The file FILE between the symbols NAME and NAME_end. */
+/* Embeds the file FILE between the symbols NAME and NAME_end. */
 #define EMBED(NAME, FILE) \
   __asm__(".section .rodata\n.balign 16\n.global " #NAME "\n.hidden " #NAME "\n" #NAME ":\n.incbin \"" FILE \
           "\"\n.global " #NAME "_end\n.hidden " #NAME "_end\n" #NAME "_end:\n.byte 0\n.previous\n"); \

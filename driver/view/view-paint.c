@@ -1,5 +1,5 @@
-/* driver/view/view-paint.c: what a page asks to see, drawn: points of a plane, evenly spaced, as numbers. Which colours
- * they have is the page's business. A thread beside the run does it. */
+/* driver/view/view-paint.c: draws the pictures for pages: points of a plane, evenly spaced, as numbers. The page
+ * chooses the colours. A thread beside the run draws. */
 #include "driver/files/files.h"
 #include "driver/view/view.h"
 
@@ -9,9 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---------------------------------------------------------------- what of a field a wish shows */
+/* ---------------------------------------------------------------- the part of a field that a wish shows */
 
-/* A plane of a field: its rows and columns, where its first point is, from row to row and from column to column. */
+/* A plane of a field: its rows and columns, the index of its first point, and the distances between rows and between
+ * columns. */
 typedef struct Plane {
   int64_t rows, columns, first, row, column;
 } Plane;
@@ -27,7 +28,7 @@ static Plane plane_of(const StcFieldInfo *f, const Wish *w) {
   return (Plane){f->shape[y], f->shape[x], w->at * step[w->cut], step[y], step[x]};
 }
 
-/* Which element of a field a point that a page follows is. */
+/* The index in the field of a point that a page follows. */
 static int64_t place_of_pin(const StcFieldInfo *f, const int64_t *pin) {
   int64_t at = 0;
   for (int d = 0; d < f->rank; d++)
@@ -35,7 +36,7 @@ static int64_t place_of_pin(const StcFieldInfo *f, const int64_t *pin) {
   return at;
 }
 
-/* Moves `from` to `to` (not included) into 0 to `n`; all of that if it is empty there. */
+/* Clips the range `from` to `to` (exclusive) to 0 .. `n`; if the result is empty, the range becomes all of it. */
 static void clip(int64_t *from, int64_t *to, int64_t n) {
   *from = *from < 0 ? 0 : *from;
   *to = *to > n || *to <= 0 ? n : *to;
@@ -61,10 +62,10 @@ bool wish_fits(const StcFieldInfo *f, Wish *w) {
   return true;
 }
 
-/* Pixels of a side of so many points. */
+/* The number of pixels of a side with `points` points. */
 static int64_t pixels_of(int64_t points, int side) { return points < side ? points : side; }
 
-/* Rows of the picture are of rows of the box that are so many apart, so that these lie evenly in memory. */
+/* The distance of the rows of the box that a picture shows; it is constant, so the rows are evenly spaced in memory. */
 static int64_t rows_apart(const Wish *w) {
   int64_t rows = w->box[1] - w->box[0];
   return rows / pixels_of(rows, w->side);
@@ -87,7 +88,8 @@ int wish_lines(const StcFieldInfo *f, const Wish *w, Lines lines[1 + MAX_PINS]) 
 
 /* ---------------------------------------------------------------- drawing */
 
-/* Draws the pixels of one row of the field that begins at its element `at`: at the `width` distances `x`. */
+/* Draws the pixels of one row of the field, which begins at element `at`, from the elements at the `width` offsets `x`.
+ */
 static void draw_row(const StcFieldInfo *f, const void *values, int64_t at, const int64_t *x, int width, float *to) {
   if (f->type == STC_F32)
     for (int i = 0; i < width; i++)
@@ -100,7 +102,7 @@ static void draw_row(const StcFieldInfo *f, const void *values, int64_t at, cons
       to[i] = (float)field_value(f, values, at + x[i]);
 }
 
-/* Notes the least and the greatest of the pixels, and how many are no such numbers. */
+/* Finds the smallest and the largest of the pixels, and the number of pixels that are not finite. */
 static void measure(const float *pixels, int64_t n, FrameHead *h) {
   float least = INFINITY, most = -INFINITY;
   uint32_t nowhere = 0;
@@ -126,13 +128,14 @@ static FrameHead head_of(const Wish *w, int64_t step, int64_t number) {
   return h;
 }
 
-/* The values of the lines of a wish as a plane of their own: each row begins with the box's first column. */
+/* The plane of a wish's lines, whose values are stored one after the other: each row begins with the box's first
+ * column. */
 static Plane plane_of_lines(const Wish *w) {
   int64_t columns = w->box[3] - w->box[2];
   return (Plane){.first = -w->box[2], .row = columns, .column = 1};
 }
 
-/* Draws the pixels of a picture `width` by `height`. */
+/* Draws the pixels of a picture of `width` by `height`. */
 static void draw_rows(const StcFieldInfo *f, const void *values, bool some, const Wish *w, const FrameHead *h,
                       float *to) {
   Plane p = some ? plane_of_lines(w) : plane_of(f, w);
@@ -145,7 +148,7 @@ static void draw_rows(const StcFieldInfo *f, const void *values, bool some, cons
   }
 }
 
-/* Writes the values at the points that the wish follows, behind one another, to `to`. */
+/* Writes the values at the points that the wish follows to `to`, one after the other. */
 static void put_pins(const StcFieldInfo *f, const void *values, bool some, const Wish *w, unsigned char *to) {
   int64_t rows = w->box[1] - w->box[0], columns = w->box[3] - w->box[2], apart = rows_apart(w);
   int64_t behind = (rows + apart - 1) / apart * columns;
@@ -179,7 +182,7 @@ void frame_free(ViewFrame *f) {
 
 /* ---------------------------------------------------------------- the thread */
 
-/* A wish that has not been drawn from the values that are here, NULL: there is none. */
+/* A wish that has not been drawn from the present values; NULL if there is none. */
 static Looker *next_wish(StcView *v) {
   for (int i = 0; i < MAX_WISHES; i++) {
     Looker *l = &v->lookers[i];
@@ -189,14 +192,14 @@ static Looker *next_wish(StcView *v) {
   return NULL;
 }
 
-/* Seconds that a clock of the system's has counted. */
+/* The seconds of a clock of the system. */
 static double counted(clockid_t clock) {
   struct timespec t;
   clock_gettime(clock, &t);
   return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Draws one wish, with the lock held; it is let go meanwhile. */
+/* Draws one wish; the caller holds the lock, which is released during the drawing. */
 static void draw(StcView *v, Looker *l) {
   const Values *x = view_find_values(v, &l->wish);
   Wish wish = l->wish;
@@ -221,9 +224,9 @@ static void draw(StcView *v, Looker *l) {
   pthread_cond_broadcast(&v->changed);
 }
 
-/* When all is drawn: the run has its values back, and the next pictures come so much later that these were no more than
- * their share of what the process computes, or, where a GPU does, of what all cores can do, and that a GPU waited for
- * them for no more than that share of the time. */
+/* After all pictures are drawn: returns the values to the run. Delays the next pictures so that drawing takes no more
+ * than its share of the process's computing time, or, if a GPU computes, of the time of all cores, and so that the GPU
+ * waits for pictures no more than that share of the time. */
 static void rest(StcView *v) {
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
   bool gpu = v->plan->device.kind->stage_new != NULL;
@@ -237,7 +240,7 @@ static void rest(StcView *v) {
   view_tell(v);
 }
 
-/* Waits for something to draw. Pages are told that they are not forgotten now and then. */
+/* Waits for something to draw. Sends pages news from time to time, to show that the view is there. */
 static void wait_for_work(StcView *v, double seconds) {
   struct timespec until;
   clock_gettime(CLOCK_REALTIME, &until);

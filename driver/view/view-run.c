@@ -1,5 +1,5 @@
-/* driver/view/view-run.c: what the thread of a run does for those who look: it lends values, waits when it is told to,
- * makes single steps, takes other params, begins anew. It never waits for a page. */
+/* driver/view/view-run.c: the work of the run's thread for a view: it lends values, pauses, makes single steps, changes
+ * params, starts the run again. It never waits for a page. */
 #include "driver/files/files.h"
 #include "driver/view/view.h"
 
@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Milliseconds after which a run that waits looks whether it is to end. */
+/* Milliseconds after which a paused run checks whether it must end. */
 enum { LOOK_AGAIN = 50 };
 
-/* ---------------------------------------------------------------- how it stands */
+/* ---------------------------------------------------------------- the state */
 
-/* Notes which steps are done; how fast, over a quarter of a second at least. */
+/* Records the number of steps, and the speed, measured over at least a quarter of a second. */
 static void note_step(StcView *v, int64_t done) {
   double now = clock_seconds(), quarter = 1.0 / 4;
   v->step = done;
@@ -26,7 +26,7 @@ static void note_step(StcView *v, int64_t done) {
   }
 }
 
-/* Has pages told of another state. */
+/* Changes the state and has pages told of it. */
 static void set_state(StcView *v, ViewState state) {
   if (v->state != state) {
     v->state = state;
@@ -36,10 +36,10 @@ static void set_state(StcView *v, ViewState state) {
   }
 }
 
-/* Do pages want something for which the run must end, perhaps to go on otherwise? */
+/* Do pages request something for which the run must end, perhaps to continue in another way? */
 static bool must_end(const StcView *v) { return v->restart || v->end || (v->nsets && !v->paused); }
 
-/* Has the watch be called when `steps` more are done. */
+/* Has the observer called after `steps` more steps. */
 static void watch_behind(StcView *v, int64_t steps) {
   int64_t done = v->plan->run.done;
   v->watch->every = steps > INT64_MAX - done ? INT64_MAX : done + steps;
@@ -47,7 +47,7 @@ static void watch_behind(StcView *v, int64_t steps) {
 
 /* ---------------------------------------------------------------- waiting */
 
-/* Waits a moment for something to change. */
+/* Waits a moment for a change. */
 static void wait_a_moment(StcView *v) {
   struct timespec until;
   clock_gettime(CLOCK_REALTIME, &until);
@@ -57,10 +57,10 @@ static void wait_a_moment(StcView *v) {
   pthread_cond_timedwait(&v->changed, &v->lock, &until);
 }
 
-/* Is the run, which waits, to go on waiting? */
+/* Should the paused run stay paused? */
 static bool waits(const StcView *v) { return v->paused && !v->steps && !v->over && !must_end(v); }
 
-/* Waits while the user wants that, and has pages see what they ask for; with the lock held. */
+/* Waits while the run is paused, and takes the values that pages request meanwhile; the caller holds the lock. */
 static StcStatus wait_paused(StcView *v, StcPlan *p, bool values) {
   StcStatus s = STC_OK;
   double since = clock_seconds();
@@ -82,7 +82,7 @@ static StcStatus wait_paused(StcView *v, StcPlan *p, bool values) {
   return s;
 }
 
-/* Begins the single steps that were asked for. */
+/* Begins the requested single steps. */
 static void begin_steps(StcView *v) {
   if (!v->steps)
     return;
@@ -92,7 +92,8 @@ static void begin_steps(StcView *v) {
   v->stepping = true;
 }
 
-/* Waits if it is to, and says whether the run is to go on. Params that were set are taken first, before any step. */
+/* Waits if the run is paused; returns whether the run should go on. Requested changes of params are made first, before
+ * any step. */
 static StcStatus stop_here(StcView *v, StcPlan *p, bool values) {
   StcStatus s = wait_paused(v, p, values);
   if (s)
@@ -105,16 +106,16 @@ static StcStatus stop_here(StcView *v, StcPlan *p, bool values) {
   return STC_OK;
 }
 
-/* Takes values if it is time for a picture, and the painter is done with those before. */
+/* Takes values if a picture is due, and the painter has finished with the earlier ones. */
 static StcStatus show(StcView *v, StcPlan *p) {
   if (v->drawing || !view_may_draw(v) || !view_is_looked_at(v))
     return STC_OK;
   return view_has_values(v) ? STC_OK : view_take(v, p);
 }
 
-/* ---------------------------------------------------------------- what the plan calls */
+/* ---------------------------------------------------------------- callbacks of the plan */
 
-/* Of a grid that is cut the values are together at watches alone: one is due soon if somebody looks. */
+/* In a cut grid all values are available only when the observer is called: has it called soon if somebody looks. */
 static void watch_soon(StcView *v) {
   int64_t soon = (int64_t)(v->rate / MOST_PICTURES);
   if (v->paused)
@@ -123,7 +124,7 @@ static void watch_soon(StcView *v) {
     watch_behind(v, soon > 1 ? soon : 1);
 }
 
-/* Between two pieces of a run (Visit.between). */
+/* Called between two pieces of a run (Visit.between). */
 static StcStatus between(void *user, StcPlan *p, int64_t end) {
   StcView *v = user;
   pthread_mutex_lock(&v->lock);
@@ -141,7 +142,7 @@ static StcStatus between(void *user, StcPlan *p, int64_t end) {
   return s;
 }
 
-/* When steps that were counted are made, and before the first step (StcWatch). */
+/* The observer: called after the requested number of steps, and before the first step (StcWatch). */
 static StcStatus watched(void *user, StcPlan *p, int64_t step) {
   StcView *v = user;
   if (!v)
@@ -159,9 +160,9 @@ static StcStatus watched(void *user, StcPlan *p, int64_t step) {
   return s;
 }
 
-/* ---------------------------------------------------------------- beginning anew */
+/* ---------------------------------------------------------------- starting again */
 
-/* Copies of what was given for the component; false: there is no room. */
+/* Copies the initial values of the component; false if there is no memory. */
 static bool keep_component(StcView *v, StcPlan *p, int field, int component) {
   StcFieldInfo f;
   double left, total;
@@ -177,7 +178,7 @@ static bool keep_component(StcView *v, StcPlan *p, int field, int component) {
   return true;
 }
 
-/* A copy of the scalar that launch-time array `array` holds; false: there is no room. */
+/* Copies the scalar in launch-time array `array`; false if there is no memory. */
 static bool keep_scalar(StcView *v, StcPlan *p, int array) {
   const ParamArray *a = &p->module->param_arrays[array];
   size_t bytes = (size_t)param_array_extent(a, p->scalars) * sizeof(double);
@@ -190,7 +191,7 @@ static bool keep_scalar(StcView *v, StcPlan *p, int array) {
   return true;
 }
 
-/* Frees what was kept. */
+/* Frees these copies. */
 static void drop_given(StcView *v) {
   for (Given *g = v->given, *next; g; g = next) {
     next = g->next;
@@ -200,7 +201,7 @@ static void drop_given(StcView *v) {
   v->given = NULL;
 }
 
-/* Before the plan's first step: keeps the fields and the scalars that it was given, but series, which stay. */
+/* Before the plan's first step: copies the initial fields and scalars, except series, which stay. */
 static void keep_given(StcView *v, StcPlan *p) {
   bool ok = true;
   drop_given(v);
@@ -216,21 +217,21 @@ static void keep_given(StcView *v, StcPlan *p) {
   v->given_kept = ok;
 }
 
-/* Why this run cannot begin anew: NULL, it can. */
+/* The reason why this run cannot start again; NULL if it can. */
 static const char *why_no_restart(const StcPlan *p, bool kept) {
   return p->run.first > 0 ? "the run goes on from a later step"
          : kept           ? NULL
                           : "there is no memory to keep its start in";
 }
 
-/* Gives the plan what `g` keeps. */
+/* Sets the plan's values from the copy `g`. */
 static StcStatus give_again(StcPlan *p, const Given *g) {
   if (g->field >= 0)
     return stc_plan_set_component(p, g->field, g->component, g->values, g->size);
   return stc_plan_set_scalars(p, p->module->param_arrays[g->component].name, g->values, g->size);
 }
 
-/* Has the plan begin at step 0, with the fields and the scalars that it was given. */
+/* Sets the plan to step 0, with its initial fields and scalars. */
 static StcStatus begin_anew(StcView *v, StcPlan *p) {
   StcStatus s = stc_plan_restart(p);
   for (const Given *g = v->given; g && !s; g = g->next)
@@ -239,7 +240,7 @@ static StcStatus begin_anew(StcView *v, StcPlan *p) {
   return s;
 }
 
-/* A run begins (Visit.begin). */
+/* Called when a run begins (Visit.begin). */
 static void begin(void *user, StcPlan *p, int64_t steps) {
   StcView *v = user;
   bool first = !p->run.inits_done && p->run.done == p->run.first;
@@ -261,7 +262,7 @@ static void begin(void *user, StcPlan *p, int64_t steps) {
   pthread_mutex_unlock(&v->lock);
 }
 
-/* Takes the params that were set, and reports those that are refused. */
+/* Sets the requested params, and reports those that are refused. */
 static void take_sets(StcView *v, StcPlan *p) {
   for (int i = 0; i < v->nsets; i++) {
     const char *one = v->sets[i];
@@ -273,7 +274,8 @@ static void take_sets(StcView *v, StcPlan *p) {
   v->nsets = 0;
 }
 
-/* What is to be done behind a run that was ended for that; with the lock held, but while fields are set. */
+/* The work after a run that was ended for a request. The caller holds the lock, which is released while fields are set.
+ */
 static VisitEnd turn(StcView *v, StcPlan *p, StcStatus *s, int64_t *steps) {
   bool anew = v->restart;
   v->restart = false;
@@ -283,7 +285,7 @@ static VisitEnd turn(StcView *v, StcPlan *p, StcStatus *s, int64_t *steps) {
     curves_clear(v);
     v->stepping = false;
     v->watch->every = INT64_MAX;
-    view_give_back(v); /* setting fields waits for what is lent, and for whoever draws it */
+    view_give_back(v); /* setting fields waits for loans, and for the painter */
     pthread_mutex_unlock(&v->lock);
     *s = begin_anew(v, p);
     pthread_mutex_lock(&v->lock);
@@ -293,7 +295,8 @@ static VisitEnd turn(StcView *v, StcPlan *p, StcStatus *s, int64_t *steps) {
   return *s ? VISIT_ENDS : anew ? VISIT_BEGINS_ANEW : VISIT_GOES_ON;
 }
 
-/* A run has ended (Visit.ended). Behind the last one pages still see its values, as far as the plan lends them. */
+/* Called when a run has ended (Visit.ended). After the last run pages still see its values, as far as the plan lends
+ * them. */
 static VisitEnd ended(void *user, StcPlan *p, StcStatus *s, int64_t *steps) {
   StcView *v = user;
   VisitEnd next = VISIT_ENDS;
@@ -316,9 +319,9 @@ static VisitEnd ended(void *user, StcPlan *p, StcStatus *s, int64_t *steps) {
   return next;
 }
 
-/* ---------------------------------------------------------------- the plan's end of it */
+/* ---------------------------------------------------------------- the plan's requests */
 
-/* The watch of an earlier view of the plan's, or a new one. */
+/* Finds the observer of an earlier view of the plan, or makes one. */
 static StcStatus find_watch(StcView *v) {
   StcPlan *p = v->plan;
   for (v->watch = p->observers.watches; v->watch && v->watch->fn != watched; v->watch = v->watch->next)
@@ -331,8 +334,8 @@ static StcStatus find_watch(StcView *v) {
   return s;
 }
 
-/* The plan writes over what it lent (Visit.recall). While it runs, pictures are drawn first, and all is returned then.
- */
+/* The plan will overwrite the values that it lent (Visit.recall): returns them; while the plan runs, the pictures are
+ * drawn first. */
 static void recall(void *user) {
   StcView *v = user;
   pthread_mutex_lock(&v->lock);
@@ -341,7 +344,7 @@ static void recall(void *user) {
   pthread_mutex_unlock(&v->lock);
 }
 
-/* The plan is about to be freed (Visit.close). */
+/* The plan will be freed (Visit.close). */
 static void close_view(void *user) { stc_view_close(user); }
 
 StcStatus view_attach(StcView *v) {
@@ -371,23 +374,23 @@ void view_will_stay(StcView *v, const char *bound) {
   pthread_mutex_lock(&v->lock);
   v->stays = true;
   v->bound = bound;
-  v->state = VIEW_RUNNING; /* it begins now: what pages order until then holds */
+  v->state = VIEW_RUNNING; /* it begins now, so that commands of pages count until it does */
   pthread_mutex_unlock(&v->lock);
 }
 
-/* ---------------------------------------------------------------- behind a run */
+/* ---------------------------------------------------------------- after a run */
 
-/* Is there something to do with the plan, which has made its run? */
+/* Is there more to do with the plan, whose run has ended? */
 static bool has_more(const StcView *v) { return v->restart || v->steps || (v->nsets && !v->paused) || !v->paused; }
 
-/* Have all pages been closed, for a while, of which there was one? */
+/* Were there pages, and have all been closed for a while? */
 static bool all_left(StcView *v, double *since) {
   double now = clock_seconds();
   *since = v->pages || !v->ever ? now : *since;
   return now - *since > LOOKS_FOR;
 }
 
-/* Waits until there is more to do; false: it is the end. With the lock held. */
+/* Waits until there is more to do; false at the end. The caller holds the lock. */
 static bool wait_for_more(StcView *v, StcPlan *p) {
   double since = clock_seconds();
   v->paused = true;

@@ -1,7 +1,7 @@
-/* driver/view/view-serve.c: the server: a thread of libmicrohttpd's, on the loopback address unless another is asked
- * for. Who asks must know the token, which is in the path of the page, and name a host that nobody else can give a name
- * to: so no page of another site's reads or steers a run, whatever its name comes to lead to (DNS rebinding). What is
- * asked is bounded in all that it has, and who is slow has a connection taken that nobody else waits for. */
+/* driver/view/view-serve.c: the server: a thread of libmicrohttpd, on the loopback address unless another is requested.
+ * A request must contain the token, which is in the path of the page, and name a host that no other site's name server
+ * can redefine. So a page of another site can neither read nor steer a run, whatever address its name resolves to (DNS
+ * rebinding). All sizes of requests are bounded, and a slow client only blocks its own connection. */
 #include "driver/view/address.h"
 #include "driver/view/view-serve.h"
 
@@ -41,13 +41,13 @@ enum MHD_Result server_send(struct MHD_Connection *c, unsigned status, const cha
   return sent;
 }
 
-/* Answers with text. */
+/* Sends text. */
 static enum MHD_Result say(struct MHD_Connection *c, unsigned status, const char *text) {
   return server_send(c, status, "text/plain; charset=utf-8",
                      MHD_create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_MUST_COPY));
 }
 
-/* Answers with JSON (malloc), which is given up. */
+/* Sends JSON (malloc), and frees it. */
 static enum MHD_Result send_json(struct MHD_Connection *c, char *text) {
   if (!text)
     return say(c, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory\n");
@@ -55,9 +55,9 @@ static enum MHD_Result send_json(struct MHD_Connection *c, char *text) {
                      MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE));
 }
 
-/* ---------------------------------------------------------------- who may ask */
+/* ---------------------------------------------------------------- access control */
 
-/* The host that a Host header names, without its port, into `name`; false: it names none. */
+/* Writes the host of a Host header, without its port, to `name`; false if there is none. */
 static bool host_name(const char *header, char *name, size_t room) {
   bool six = header[0] == '[';
   size_t n = six ? strcspn(header, "]") : strcspn(header, ":");
@@ -69,8 +69,8 @@ static bool host_name(const char *header, char *name, size_t room) {
   return !*rest || strspn(rest + 1, "0123456789") == strlen(rest + 1);
 }
 
-/* Is the name one that leads here whoever asks: an address, which no other site's name server can give another meaning
- * to, or the computer's own? Of a server for this computer alone: the loopback address. */
+/* Does the name mean this computer for every client: is it an address, which no other site's name server can redefine,
+ * or the computer's own name? If the server is only for this computer: the loopback address. */
 static bool is_own_host(const Server *s, const char *name) {
   struct in_addr four;
   struct in6_addr six;
@@ -83,12 +83,12 @@ static bool is_own_host(const Server *s, const char *name) {
   return is_four || is_six || (gethostname(own, sizeof own - 1) == 0 && strcasecmp(name, own) == 0);
 }
 
-/* The value of a header, NULL: there is none. */
+/* The value of a header; NULL if there is none. */
 static const char *header_of(struct MHD_Connection *c, const char *name) {
   return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
 }
 
-/* Does the request name this host, and come from none of another site's pages? */
+/* Does the request name this host, and does it not come from a page of another site? */
 static bool comes_from_here(const Server *s, struct MHD_Connection *c) {
   char name[256];
   const char *host = header_of(c, MHD_HTTP_HEADER_HOST), *origin = header_of(c, "Origin");
@@ -98,7 +98,7 @@ static bool comes_from_here(const Server *s, struct MHD_Connection *c) {
   return !origin || (behind && strcmp(behind + 3, host) == 0);
 }
 
-/* What of the path stands behind the token, NULL: the token is not there. It takes as long whatever is wrong. */
+/* The part of the path after the token; NULL if the token is wrong. Takes the same time for all wrong tokens. */
 static const char *behind_token(const Server *s, const char *url) {
   size_t n = strlen(s->token);
   unsigned char wrong = 0;
@@ -109,14 +109,14 @@ static const char *behind_token(const Server *s, const char *url) {
   return wrong || (url[n + 1] && url[n + 1] != '/') ? NULL : url + n + 1;
 }
 
-/* ---------------------------------------------------------------- what is answered */
+/* ---------------------------------------------------------------- answers */
 
-/* An argument of the query (Argument). */
+/* The value of an argument of the query (Argument). */
 static const char *argument(void *request, const char *name) {
   return MHD_lookup_connection_value(request, MHD_GET_ARGUMENT_KIND, name);
 }
 
-/* Lets a frame go that was sent (a free callback). */
+/* Releases a frame after it was sent (a free callback). */
 typedef struct Sent {
   StcView *view;
   ViewFrame *frame;
@@ -129,7 +129,7 @@ static void frame_sent(void *user) {
   free(s);
 }
 
-/* Sends a frame with a user more, for this. */
+/* Sends a frame, one of whose users is this answer. */
 static enum MHD_Result send_frame(StcView *v, struct MHD_Connection *c, ViewFrame *f) {
   Sent *s = malloc(sizeof *s);
   struct MHD_Response *r = NULL;
@@ -146,7 +146,7 @@ static enum MHD_Result send_frame(StcView *v, struct MHD_Connection *c, ViewFram
   return MHD_NO;
 }
 
-/* A picture, or nothing yet. */
+/* Sends a picture, or nothing if there is none yet. */
 static enum MHD_Result answer_frame(StcView *v, struct MHD_Connection *c) {
   Wish w;
   bool full;
@@ -161,13 +161,13 @@ static enum MHD_Result answer_frame(StcView *v, struct MHD_Connection *c) {
   return f ? send_frame(v, c, f) : say(c, MHD_HTTP_NO_CONTENT, "");
 }
 
-/* An order, the name of which is `what`. */
+/* Handles the command `what`. */
 static enum MHD_Result answer_order(StcView *v, struct MHD_Connection *c, const char *what) {
   const char *why = ask_order(v, what, argument, c);
   return why ? say(c, MHD_HTTP_CONFLICT, why) : say(c, MHD_HTTP_OK, "ok");
 }
 
-/* How all stands, or the curves. */
+/* Sends the state, or the curves. */
 static enum MHD_Result answer_state(StcView *v, struct MHD_Connection *c, char *(*text)(const StcView *v)) {
   pthread_mutex_lock(&v->lock);
   char *json = text(v);
@@ -175,7 +175,7 @@ static enum MHD_Result answer_state(StcView *v, struct MHD_Connection *c, char *
   return send_json(c, json);
 }
 
-/* One of the page's own files; MHD_NO: there is none of that name. */
+/* One of the page's own files; NULL if there is none of that name. */
 static const PageFile *find_file(const char *name) {
   for (int i = 0; i < npage_files; i++)
     if (strcmp(page_files[i].name, name) == 0)
@@ -183,7 +183,7 @@ static const PageFile *find_file(const char *name) {
   return NULL;
 }
 
-/* Answers a request that may be made, for what stands behind the token: "/NAME". */
+/* Answers an accepted request, by the path after the token: "/NAME". */
 static enum MHD_Result route(StcView *v, struct MHD_Connection *c, const char *path, bool post) {
   if (!*path) {
     struct MHD_Response *r = MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT);
@@ -217,7 +217,7 @@ static enum MHD_Result route(StcView *v, struct MHD_Connection *c, const char *p
   return say(c, MHD_HTTP_NOT_FOUND, "there is no such thing\n");
 }
 
-/* Why the request is refused whatever it asks for; 0: it is not. */
+/* The status with which the request is refused, whatever it asks for; 0 if it is accepted. */
 static unsigned refusal(const Server *s, struct MHD_Connection *c, const char *url, const char *method) {
   const char *length = header_of(c, MHD_HTTP_HEADER_CONTENT_LENGTH);
   if (!comes_from_here(s, c) || !behind_token(s, url))
@@ -230,8 +230,8 @@ static unsigned refusal(const Server *s, struct MHD_Connection *c, const char *u
   return known ? 0 : MHD_HTTP_METHOD_NOT_ALLOWED;
 }
 
-/* Answers a request (an access handler). It is called when the headers are there; then, with *state, for pieces of a
- * body, which are thrown away; and when all is there. */
+/* Answers a request (an access handler). It is called after the headers; then, with *state, for pieces of the body,
+ * which are discarded; and at the end. */
 static enum MHD_Result answer(void *user, struct MHD_Connection *c, const char *url, const char *method,
                               const char *version, const char *body, size_t *bytes, void **state) {
   static char begun;
@@ -252,7 +252,7 @@ static enum MHD_Result answer(void *user, struct MHD_Connection *c, const char *
 
 /* ---------------------------------------------------------------- the address */
 
-/* A socket that listens there; -1 after an error. */
+/* Opens a socket that listens at this address; -1 after an error. */
 static int open_socket(StcView *v, const char *address, struct sockaddr_storage *at, socklen_t *size) {
   if (!address_read(address, at, size)) {
     context_error(v->context,
@@ -271,7 +271,7 @@ static int open_socket(StcView *v, const char *address, struct sockaddr_storage 
   return -1;
 }
 
-/* Notes whom the socket serves, and the page's URL. */
+/* Records whether the socket serves only this computer, and the page's URL. */
 static bool tell_url(StcView *v, const struct sockaddr_storage *at) {
   const struct sockaddr_in *four = (const void *)at;
   const struct sockaddr_in6 *six = (const void *)at;
@@ -290,7 +290,7 @@ static bool tell_url(StcView *v, const struct sockaddr_storage *at) {
   return v->url != NULL;
 }
 
-/* Makes a token that nobody guesses. */
+/* Makes a random token. */
 static bool make_token(char token[33]) {
   unsigned char random[16];
   if (getrandom(random, sizeof random, 0) != sizeof random)
@@ -300,12 +300,12 @@ static bool make_token(char token[33]) {
   return true;
 }
 
-/* ---------------------------------------------------------------- beginning and end */
+/* ---------------------------------------------------------------- start and end */
 
-/* What the library would print (a logger). */
+/* Discards the messages of the library (a logger). */
 static void stay_silent(void *user, const char *format, va_list values) { (void)user, (void)format, (void)values; }
 
-/* Starts the library's thread, which no signal is to wake. */
+/* Starts the library's thread, with all signals blocked. */
 static struct MHD_Daemon *start(StcView *v, int fd) {
   sigset_t all, before;
   sigfillset(&all);
@@ -342,13 +342,13 @@ void view_tell(StcView *v) {
   pthread_cond_broadcast(&v->changed);
 }
 
-/* How many connections there are. */
+/* The number of connections. */
 static unsigned connections(const Server *s) {
   const union MHD_DaemonInfo *info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
   return info ? info->num_connections : 0;
 }
 
-/* Gives pages a moment to hear that it is the end, and what was just answered to be sent. */
+/* Gives pages a moment to receive the last news and answers. */
 static void say_goodbye(StcView *v) {
   double now = clock_seconds(), answers = now + 1.0 / 4, pages = now + 1.0 / 2;
   pthread_mutex_lock(&v->lock);

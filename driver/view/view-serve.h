@@ -1,11 +1,10 @@
-/* driver/view/view-serve.h: the server of a view, as the files that use libmicrohttpd see it: view-serve.c,
- * view-events.c. */
+/* driver/view/view-serve.h: the server of a view, for the files that use libmicrohttpd: view-serve.c, view-events.c. */
 #ifndef STC_DRIVER_VIEW_SERVE_H
 #define STC_DRIVER_VIEW_SERVE_H
 
 #include "driver/view/view.h"
 
-/* A file of the page, which is part of this program. */
+/* A file of the page, which is a part of this program. */
 typedef struct PageFile {
   const char *name, *type;
   const char *bytes, *end;
@@ -16,7 +15,8 @@ extern const int npage_files;
 #ifdef STC_HAS_VIEW
 #include <microhttpd.h>
 
-/* A page that is told news: which it has had; asleep: there were none for it. */
+/* A page that receives news: the number of the last news that it has received; asleep: its connection waits for news.
+ */
 typedef struct Listener {
   StcView *view;
   struct MHD_Connection *connection;
@@ -25,7 +25,7 @@ typedef struct Listener {
   struct Listener *next;
 } Listener;
 
-/* token: what the path of a page begins with. loopback: it serves this computer alone. */
+/* token: the first part of a page's path. loopback: the server is only for this computer. */
 struct Server {
   struct MHD_Daemon *daemon;
   char token[33];
@@ -33,11 +33,11 @@ struct Server {
   Listener *listeners;
 };
 
-/* Answers with news, from now on. */
+/* Answers with a stream of news. */
 enum MHD_Result events_answer(StcView *v, struct MHD_Connection *c);
-/* Wakes all who listen (with the lock held). */
+/* Wakes all listeners. The caller holds the lock. */
 void events_wake(StcView *v);
-/* Sends `r`, which is given up, with the headers that all answers have. */
+/* Sends `r`, with the headers that all answers have, and frees it. */
 enum MHD_Result server_send(struct MHD_Connection *c, unsigned status, const char *type, struct MHD_Response *r);
 #endif
 

@@ -1,11 +1,11 @@
-/* driver/view/view-values.c: the values that pictures are drawn from. Where that is possible the plan lends them: on
- * the CPU nothing is copied, on GPUs the copy is made beside the run. Else they are copied. */
+/* driver/view/view-values.c: the values from which pictures are drawn. If possible the plan lends them: on the CPU
+ * nothing is copied, on GPUs the copy is made beside the run. Else they are copied. */
 #include "driver/view/view.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Does somebody look at this? While a run waits, or there is none, pages do not ask again. */
+/* Does somebody look at this? While a run is paused, or there is none, pages do not ask again. */
 static bool is_live(const StcView *v, const Looker *l, double now) {
   return l->used && (v->state != VIEW_RUNNING || now - l->asked < LOOKS_FOR);
 }
@@ -18,7 +18,7 @@ bool view_is_looked_at(const StcView *v) {
   return false;
 }
 
-/* Are these the component's values, or, where they are some, those of the wish? */
+/* Are these the values of the wish's component, all of them or those for the wish? */
 static bool serves(const Values *x, const Wish *w) {
   return x->field == w->field && x->component == w->component && (!x->some || memcmp(&x->wish, w, sizeof *w) == 0);
 }
@@ -48,26 +48,26 @@ bool view_has_values(const StcView *v) {
   return false;
 }
 
-/* What the field of a wish is. */
+/* The description of a wish's field. */
 static const StcFieldInfo *info_of(const StcView *v, const StcPlan *p, const Wish *w) {
   return &v->infos[p->program->declared[w->field].first + w->component];
 }
 
-/* Is it so long since values were taken that to copy `bytes` takes no more than a picture's share of that? */
+/* Is it so long since values were taken that copying `bytes` bytes stays within the share of time for pictures? */
 static bool affords(const StcView *v, double bytes) {
   double speed = 1e9; /* of copies, bytes a second at least */
   return clock_seconds() - v->taken_at >= bytes / speed * PAINT_SHARE;
 }
 
-/* The lines that are lent for the wish, 0: the whole component is taken. Behind a run nothing further can be taken, and
- * pages may ask for other lines: they have all where that costs little. */
+/* The number of lines that are lent for the wish; 0: the whole component is taken. After a run no more values can be
+ * taken, while pages may ask for other lines, so the whole component is taken then if that is cheap. */
 static int lines_of(const StcView *v, const StcPlan *p, const Wish *w, Lines lines[1 + MAX_PINS]) {
   const StcFieldInfo *f = info_of(v, p, w);
   bool all = v->state == VIEW_IDLE && affords(v, (double)f->bytes);
   return !all && plan_can_lend_lines(p, w->field, w->component) ? wish_lines(f, w, lines) : 0;
 }
 
-/* Bytes that are copied for the wish. */
+/* The number of bytes that are copied for the wish. */
 static double copied_for(const StcView *v, const StcPlan *p, const Wish *w) {
   Lines lines[1 + MAX_PINS];
   if (lines_of(v, p, w, lines) > 0)
@@ -83,7 +83,7 @@ bool view_is_cheap(const StcView *v, const StcPlan *p) {
   return affords(v, bytes);
 }
 
-/* Room for the values of a component, which has none that serve. */
+/* Finds memory for the values of a component. */
 static Values *new_values(StcView *v, int field, int component) {
   Values *x = NULL;
   for (int i = 0; i < v->nvalues && !x; i++)
@@ -99,7 +99,7 @@ static Values *new_values(StcView *v, int field, int component) {
   return x;
 }
 
-/* Makes a copy of the component's values. */
+/* Copies the component's values. */
 static StcStatus copy_values(StcView *v, StcPlan *p, Values *x) {
   size_t bytes = (size_t)x->info.bytes;
   if (x->room < bytes) {
@@ -113,7 +113,8 @@ static StcStatus copy_values(StcView *v, StcPlan *p, Values *x) {
   return stc_plan_get_component(p, x->field, x->component, x->copy, bytes);
 }
 
-/* Does the plan lend the component now? On GPUs the memory for that is made when it is first looked at. */
+/* Does the plan lend the component now? On GPUs the memory for loans is allocated when the component is first looked
+ * at. */
 static bool is_lent(StcView *v, StcPlan *p, int field, int component) {
   signed char *lends = &v->lends[p->program->declared[field].first + component];
   if (!plan_can_lend(p, field, component))
@@ -123,7 +124,7 @@ static bool is_lent(StcView *v, StcPlan *p, int field, int component) {
   return *lends > 0;
 }
 
-/* Takes a component's values, all or as many as the wish needs. */
+/* Takes a component's values: all, or those that the wish needs. */
 static StcStatus take_one(StcView *v, StcPlan *p, const Wish *w, Values *x) {
   Lines lines[1 + MAX_PINS];
   int n = lines_of(v, p, w, lines);
@@ -143,7 +144,7 @@ static StcStatus take_one(StcView *v, StcPlan *p, const Wish *w, Values *x) {
   return s;
 }
 
-/* Takes what is looked at (without the lock: `drawing` keeps others from it). */
+/* Takes the values for all wishes. The caller does not hold the lock: `drawing` keeps others away. */
 static StcStatus take_all(StcView *v, StcPlan *p, const Wish *wishes, int n) {
   StcStatus s = STC_OK;
   for (int i = 0; i < n && !s; i++) {

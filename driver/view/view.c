@@ -1,10 +1,10 @@
-/* driver/view/view.c: opening a window into a plan's runs, and closing it. */
+/* driver/view/view.c: opens and closes a view of a plan's runs. */
 #include "driver/view/view.h"
 
 #include <signal.h>
 #include <stdlib.h>
 
-/* Notes which params pages may change. */
+/* Finds the params that pages may change. */
 static bool find_sliders(StcView *v) {
   const StcPlan *p = v->plan;
   v->sliders = calloc((size_t)p->module->nscalars + 1, sizeof *v->sliders);
@@ -14,7 +14,7 @@ static bool find_sliders(StcView *v) {
   return v->sliders != NULL;
 }
 
-/* Notes what there is to know of each component, none of which changes as long as the plan lives. */
+/* Finds the description of each component; these do not change while the plan exists. */
 static bool find_components(StcView *v) {
   StcPlan *p = v->plan;
   int n = 0;
@@ -28,7 +28,7 @@ static bool find_components(StcView *v) {
   return v->lends && v->infos;
 }
 
-/* Starts the painter, which no signal is to wake. */
+/* Starts the painter, with all signals blocked. */
 static bool start_painter(StcView *v) {
   sigset_t all, before;
   sigfillset(&all);
@@ -38,7 +38,7 @@ static bool start_painter(StcView *v) {
   return v->painting;
 }
 
-/* Opens all that a view has. */
+/* Opens all parts of a view. */
 static StcStatus open_all(StcView *v, const char *address) {
   if (!find_sliders(v) || !find_components(v) || !(v->info = view_info(v)))
     return context_error(v->context, "out of memory"), STC_MEMORY;
@@ -48,7 +48,7 @@ static StcStatus open_all(StcView *v, const char *address) {
   return s ? s : view_attach(v);
 }
 
-/* Is the plan one that can be looked at? */
+/* Checks that the plan is one that a view can show. */
 static StcStatus check_plan(StcPlan *p) {
   StcStatus s = plan_join(p);
   if (!s && p->observers.visit)
