@@ -1,8 +1,8 @@
 /* driver/files/ending.c: the end of the command by Ctrl-C or SIGTERM.
  *
- * What can end by itself obeys a Stop. What cannot, compilers above all, is ended with the process: a thread waits for
- * the signal, gives the command a moment, and where the command has allowed that (ending_allow) and nothing holds it
- * back (hold_begin) it ends the process. */
+ * Work that can end by itself obeys a Stop. Other work, mainly compilers, ends with the process: a thread waits for the
+ * signal, gives the command a moment, and ends the process if the command has allowed this (ending_allow) and nothing
+ * prevents it (hold_begin). */
 #include "driver/files/files.h"
 
 #include <semaphore.h>

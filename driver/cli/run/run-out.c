@@ -17,7 +17,7 @@ struct Outputs {
   Feed *feed;
   const Job *job;
   bool lean;    /* no rank has the whole grid */
-  int nsent;    /* lean: so many first writers are rank 0's, which has the feed and receives their fields */
+  int nsent;    /* lean: the first `nsent` writers are rank 0's, which has the feed and gets their fields */
   int nperiods; /* of observers: of the files, and of the checkpoint if that differs */
   struct Period {
     struct Outputs *out;
