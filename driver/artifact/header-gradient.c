@@ -227,9 +227,7 @@ static void results(Both *x) {
     for (int f = 0; f < x->forward.m->nfields; f++)
       if (is_part(x, by, f))
         c_put(x->w, ", %s *by_%s", header_element(&x->forward, f), by_name(x, by, f));
-    if (by->kind == BY_ARRAY)
-      c_put(x->w, ", %s *by_%s", c_type(x->forward.m->param_arrays[by_array(x, by)].type), by_name(x, by, 0));
-    if (by->kind == BY_PARAM)
+    if (by->kind != BY_FIELD)
       c_put(x->w, ", double *by_%s", by_name(x, by, 0));
   }
 }
@@ -616,10 +614,10 @@ static void hand_over(Both *x) {
       if (is_part(x, by, f))
         hand_field(x, f);
     int array = by->kind == BY_ARRAY ? by_array(x, by) : -1;
-    if (array >= 0 && has_elements(x, array))
-      c_put(w, "  for (int64_t i = 0; i < %s_length_%s(f) && !e; i++) by_%s[i] = (%s)sum_%s[i];\n", x->forward.p,
-            x->forward.arrays[array], by_name(x, by, 0), c_type(x->forward.m->param_arrays[array].type),
-            x->forward.arrays[array]);
+    if (array >= 0)
+      c_put(w, "  for (int64_t i = 0; i < %s_length_%s(f) && !e; i++) by_%s[i] = %s;\n", x->forward.p,
+            x->forward.arrays[array], by_name(x, by, 0),
+            has_elements(x, array) ? arena_printf(w->arena, "sum_%s[i]", x->forward.arrays[array]) : "0");
     if (by->kind == BY_PARAM)
       hand_param(x, by);
   }
