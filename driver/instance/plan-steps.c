@@ -81,7 +81,8 @@ static StcStatus check_reductions(StcPlan *p, int64_t step) {
   const Module *m = p->program->module;
   for (int i = 0; i < m->nreductions; i++) {
     const Reduction *r = &m->reductions[i];
-    if (r->loop ? step == 0 || !uses_earlier_value(m, r) : step % r->every == 0 || !uses_earlier_value(m, r))
+    bool known = r->loop ? step == 0 : step % r->every == 0;
+    if (known || !uses_earlier_value(m, r))
       continue;
     if (r->loop)
       return diag_error(p->w.diags, r->loc,

@@ -15,7 +15,7 @@
  * is 32 adjacent threads in the last dimension, a *line* its cells there: V cells for each lane. In rank 3 a thread has
  * E lines of dimension 1 and warps are stacked there. On a target whose warps have 64 threads a line may have 64: then
  * the block has 64 threads in the last dimension. In rank 3 lines may be halves or quarters of a warp, for more lines
- * of fewer cells a block: then all that is said here about warps applies to these parts. */
+ * of fewer cells a block: then what these comments call a warp is such a part. */
 #ifndef STC_PASSES_MAPPING_H
 #define STC_PASSES_MAPPING_H
 

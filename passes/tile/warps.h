@@ -152,7 +152,7 @@ typedef struct WarpShape {
 enum { STRIP_ROW = 20 };
 /* The sizes under schedule `s`: sizes that its mapping leaves open are chosen. */
 WarpShape warps_shape(const TargetInfo *t, const WarpLevel *e, const Schedule *s);
-/* Writes shape `w` of level `e` to the mapping of `s`, all that the mapping can say of it. */
+/* Writes shape `w` of level `e` to the mapping of `s`, as far as the mapping has members for it. */
 void warps_say(const WarpLevel *e, const WarpShape *w, Schedule *s);
 /* The reason why the mapping of `s` does not fit level `e` (that of warps_level_for), NULL: it does. */
 const char *warps_said_wrong(const TargetInfo *t, const WarpLevel *e, const Schedule *s);
